@@ -1,0 +1,33 @@
+package io.kvtier.alloc;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/**
+ * Memory that belongs to a caller: named for the length of a transfer, never released here.
+ *
+ * <p><b>Threading:</b> that of the caller's segment; a confined one can only be used by its own thread.
+ */
+public final class BorrowedRegion implements MemoryRegion {
+    private final MemorySegment memory;
+
+    /**
+     * Names a caller's memory.
+     *
+     * @param memory native or heap memory.
+     */
+    public BorrowedRegion(final MemorySegment memory) {
+        this.memory = Objects.requireNonNull(memory, "memory");
+    }
+
+    @Override
+    public MemorySegment segment() {
+        return memory;
+    }
+
+    /** Does nothing: the memory is the caller's. */
+    @Override
+    public void close() {
+        // The caller releases what the caller allocated.
+    }
+}

@@ -1,0 +1,9 @@
+/**
+ * Who owns which bytes: memory regions, and lock-free allocators of pages and extents.
+ */
+module io.kvtier.alloc {
+    requires transitive io.kvtier.bindings;
+    requires org.agrona;
+
+    exports io.kvtier.alloc;
+}
