@@ -1,0 +1,21 @@
+/**
+ * The store: what is kept, where, for how long. A service uses {@link io.kvtier.store.Store} and nothing below it.
+ */
+module io.kvtier.store {
+    requires transitive io.kvtier.transport;
+    requires org.agrona;
+    requires zero.allocation.hashing;
+    // The command line's libraries; a service that embeds the store runs without them.
+    requires static info.picocli;
+    requires static com.fasterxml.jackson.core;
+    requires static HdrHistogram;
+    requires static progressbar;
+
+    exports io.kvtier.store;
+    exports io.kvtier.store.replica;
+
+    uses io.kvtier.store.StoreProvider;
+    provides io.kvtier.store.StoreProvider with io.kvtier.store.client.EmbeddedStoreProvider;
+
+    opens io.kvtier.store.cli to info.picocli;
+}
