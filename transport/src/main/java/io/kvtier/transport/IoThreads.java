@@ -1,0 +1,70 @@
+package io.kvtier.transport;
+
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Platform threads for system calls that block, with a bounded queue before them.
+ *
+ * <p>A virtual thread in a blocking native call would pin its carrier; here it hands the call over and parks.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> daemon threads, started as needed, gone after {@link #close()}.
+ * <b>Blocking:</b> {@link #execute} waits for a place in the queue: that is the back-pressure on callers.
+ */
+public final class IoThreads implements AutoCloseable {
+    private final ThreadPoolExecutor executor;
+    private final Semaphore places;
+
+    /**
+     * Threads of a fixed number.
+     *
+     * @param name       prefix of their names.
+     * @param threads    how many, at least 1.
+     * @param queueDepth how many tasks may wait or run, at least the number of threads.
+     */
+    public IoThreads(final String name, final int threads, final int queueDepth) {
+        if (threads < 1 || queueDepth < threads) {
+            throw new IllegalArgumentException("threads is " + threads + " and queueDepth is " + queueDepth
+                + "; there must be at least 1 thread and a place for each");
+        }
+        final AtomicInteger number = new AtomicInteger();
+        executor = new ThreadPoolExecutor(threads, threads, 0, TimeUnit.MILLISECONDS,
+            new ArrayBlockingQueue<>(queueDepth),
+            task -> Thread.ofPlatform().daemon().name(name + '-' + number.incrementAndGet()).unstarted(task));
+        places = new Semaphore(queueDepth);
+    }
+
+    /**
+     * Runs a task on one of the threads; waits for a place first.
+     *
+     * @param task must not throw.
+     * @throws RejectedExecutionException when closed.
+     */
+    public void execute(final Runnable task) {
+        places.acquireUninterruptibly();
+        try {
+            executor.execute(() -> {
+                try {
+                    task.run();
+                } finally {
+                    places.release();
+                }
+            });
+        } catch (final RejectedExecutionException e) {
+            places.release();
+            throw e;
+        }
+    }
+
+    /**
+     * Ends the threads after what is queued has run, and waits for that.
+     */
+    @Override
+    public void close() {
+        executor.close();
+    }
+}

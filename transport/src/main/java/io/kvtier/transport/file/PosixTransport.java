@@ -1,0 +1,158 @@
+package io.kvtier.transport.file;
+
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.transport.Capability;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.Slice;
+import io.kvtier.transport.Transport;
+import io.kvtier.transport.TransportKind;
+import io.kvtier.transport.TransportSegment;
+import java.lang.foreign.MemorySegment;
+import java.net.URI;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+
+/**
+ * Files by {@code pread} and {@code pwrite} on platform threads; always there.
+ *
+ * <p><b>Threading:</b> thread-safe; one slice runs on one thread. <b>Lifetime:</b> owns its threads and one bounce
+ * buffer a thread. <b>Blocking:</b> {@link #submit} waits for a place in the queue.
+ */
+public final class PosixTransport implements Transport {
+    /** Staging memory of one thread: enough to amortize a call, small enough to stay in cache. */
+    private static final long BOUNCE_BYTES = 1L << 20;
+    /** Slices that may wait or run. With slices of at most 16 MiB this bounds the bytes in flight as well. */
+    private static final int QUEUE_DEPTH = 256;
+
+    private static final Capability CAPABILITY = new Capability(TransportKind.POSIX, Set.of(Segment.Kind.FILE),
+        Availability.yes("pread and pwrite of the C library"));
+
+    private final FileOpener opener;
+    private final boolean direct;
+    private final IoThreads threads;
+    private final HostRegion bounceRegion;
+    private final BlockingQueue<MemorySegment> bounces;
+
+    /**
+     * A transport over files of the C library.
+     *
+     * @param ioThreads platform threads, at least 1.
+     * @param direct    whether to go past the page cache where the file system can.
+     */
+    public PosixTransport(final int ioThreads, final boolean direct) {
+        this(FileOpener.POSIX, ioThreads, direct);
+    }
+
+    /**
+     * A transport over files that an opener gives.
+     *
+     * @param opener    opens each file twice where {@code direct}: buffered and direct.
+     * @param ioThreads platform threads, at least 1.
+     * @param direct    whether to go past the page cache where the file system can.
+     */
+    public PosixTransport(final FileOpener opener, final int ioThreads, final boolean direct) {
+        this.opener = opener;
+        this.direct = direct;
+        this.threads = new IoThreads("kvtier-io", ioThreads, Math.max(QUEUE_DEPTH, ioThreads));
+        this.bounceRegion = HostRegion.allocate(NativeTag.BOUNCE, ioThreads * BOUNCE_BYTES);
+        this.bounces = new ArrayBlockingQueue<>(ioThreads);
+        for (int i = 0; i < ioThreads; i++) {
+            bounces.add(bounceRegion.segment().asSlice(i * BOUNCE_BYTES, BOUNCE_BYTES));
+        }
+    }
+
+    @Override
+    public Capability capability() {
+        return CAPABILITY;
+    }
+
+    @Override
+    public TransportSegment open(final Segment segment) {
+        return FileHandle.open(opener, URI.create(segment.name()).getPath(), direct);
+    }
+
+    @Override
+    public String check(final Slice slice) {
+        // The slice runs on another thread: memory of a confined arena would fail there, after others had started.
+        return slice.local().scope().isAlive() && slice.local().isAccessibleBy(probe())
+            ? null
+            : "the local memory is closed or belongs to one thread; use a shared arena";
+    }
+
+    @Override
+    public void submit(final Slice slice) {
+        threads.execute(() -> run(slice));
+    }
+
+    @Override
+    public void sync(final Slice slice) {
+        threads.execute(() -> {
+            try {
+                ((FileHandle) slice.handle()).buffered().sync();
+            } catch (final RuntimeException e) {
+                slice.failed(e);
+                return;
+            }
+            slice.completed();
+        });
+    }
+
+    @Override
+    public void close() {
+        threads.close();
+        bounceRegion.close();
+    }
+
+    private void run(final Slice slice) {
+        if (!slice.wanted()) {
+            slice.canceled();
+            return;
+        }
+        // Never empty: there are as many as threads, and a thread holds one only for the length of a slice.
+        final MemorySegment bounce = bounces.remove();
+        try {
+            move(slice, bounce);
+        } finally {
+            bounces.add(bounce);
+        }
+    }
+
+    private static void move(final Slice slice, final MemorySegment bounce) {
+        final FileHandle handle = (FileHandle) slice.handle();
+        final long count;
+        try {
+            if (slice.direction() == Direction.READ) {
+                count = AlignedIo.read(handle, slice.local(), slice.offset(), bounce);
+            } else {
+                AlignedIo.write(handle, slice.local(), slice.offset(), bounce);
+                count = slice.length();
+            }
+        } catch (final RuntimeException | InternalError e) {
+            // InternalError: the caller's memory is a mapped file that was cut under the transfer.
+            slice.failed(e);
+            return;
+        }
+        if (count < slice.length()) {
+            slice.endedShort(count);
+        } else {
+            slice.completed();
+        }
+    }
+
+    /** Any thread but the caller's tells whether memory is confined; this one is never started. */
+    private static Thread probe() {
+        return Probe.THREAD;
+    }
+
+    private static final class Probe {
+        private static final Thread THREAD = Thread.ofPlatform().daemon().unstarted(() -> { });
+
+        private Probe() {
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.kvtier.transport.memory;
+
+import io.kvtier.bindings.Availability;
+import io.kvtier.transport.Capability;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.Slice;
+import io.kvtier.transport.Transport;
+import io.kvtier.transport.TransportKind;
+import io.kvtier.transport.TransportSegment;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+
+/**
+ * Copies between a region of this process and local memory with {@link MemorySegment}, which checks bounds and
+ * lifetime and turns a page that is gone (a mapped file that was cut) into an error instead of a crash.
+ *
+ * <p><b>Threading:</b> stateless. <b>Blocking:</b> never; a slice is complete when submit returns.
+ */
+public final class MemoryTransport implements Transport {
+    private static final Capability CAPABILITY = new Capability(TransportKind.MEMORY, Set.of(Segment.Kind.MEMORY),
+        Availability.yes("copies by the JVM"));
+
+    private record RegionHandle(MemorySegment memory) implements TransportSegment {
+        @Override
+        public long byteSize() {
+            return memory.byteSize();
+        }
+
+        @Override
+        public void close() {
+            // The region belongs to whoever registered it.
+        }
+    }
+
+    /** Needs nothing. */
+    public MemoryTransport() {
+        // Stateless.
+    }
+
+    @Override
+    public Capability capability() {
+        return CAPABILITY;
+    }
+
+    @Override
+    public TransportSegment open(final Segment segment) {
+        return new RegionHandle(segment.region().segment());
+    }
+
+    @Override
+    public String check(final Slice slice) {
+        final long size = slice.handle().byteSize();
+        return slice.length() > size - slice.offset()
+            ? "bytes " + slice.offset() + " to " + (slice.offset() + slice.length()) + " are not inside the segment of "
+                + size + " bytes"
+            : null;
+    }
+
+    @Override
+    public void submit(final Slice slice) {
+        if (!slice.wanted()) {
+            slice.canceled();
+            return;
+        }
+        try {
+            final MemorySegment memory = ((RegionHandle) slice.handle()).memory();
+            if (slice.direction() == Direction.READ) {
+                MemorySegment.copy(memory, slice.offset(), slice.local(), 0, slice.length());
+            } else {
+                MemorySegment.copy(slice.local(), 0, memory, slice.offset(), slice.length());
+            }
+        } catch (final IllegalStateException | InternalError e) {
+            // A region closed too early, or a mapped file that was cut under the copy.
+            slice.failed(e);
+            return;
+        }
+        slice.completed();
+    }
+
+    @Override
+    public void sync(final Slice slice) {
+        slice.completed();
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held.
+    }
+}

@@ -1,0 +1,10 @@
+/**
+ * The transfer engine: bytes from here to there. It knows no key and no replica.
+ */
+module io.kvtier.transport {
+    requires transitive io.kvtier.alloc;
+
+    exports io.kvtier.transport;
+    exports io.kvtier.transport.file;
+    exports io.kvtier.transport.memory;
+}
