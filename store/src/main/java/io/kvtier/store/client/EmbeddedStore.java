@@ -135,7 +135,8 @@ public final class EmbeddedStore implements Store {
                 final long size = look(key).map(ValueInfo::size).orElse(0L);
                 final byte[] bytes = new byte[arrayLength(key, size)];
                 try {
-                    final GetOutcome outcome = reader.get(ReadRequest.whole(key, List.of(MemorySegment.ofArray(bytes))));
+                    final GetOutcome outcome =
+                        reader.get(ReadRequest.whole(key, List.of(MemorySegment.ofArray(bytes))));
                     if (!outcome.hit()) {
                         return Optional.empty();
                     }

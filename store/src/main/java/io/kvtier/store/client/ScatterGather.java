@@ -47,8 +47,8 @@ final class ScatterGather {
     static void requireShared(final List<MemorySegment> pieces) {
         for (int i = 0; i < pieces.size(); i++) {
             if (!pieces.get(i).isAccessibleBy(OTHER)) {
-                throw new StoreException(ErrorCode.INVALID_PARAMS, "piece " + i + " of the memory belongs to a confined "
-                    + "arena, and an asynchronous call runs on another thread; use a shared or automatic arena");
+                throw new StoreException(ErrorCode.INVALID_PARAMS, "piece " + i + " of the memory belongs to a "
+                    + "confined arena, but an asynchronous call runs on another thread; use a shared or automatic one");
             }
         }
     }

@@ -38,7 +38,8 @@ final class DirectoryLock implements AutoCloseable {
                 + "; name a directory that this process may write", e);
         }
         throw new StoreException(ErrorCode.FILE_LOCK_FAIL, "directory " + directory
-            + " is in use by another store (file " + FILE_NAME + " is locked); close that one or name another directory");
+            + " is in use by another store (file " + FILE_NAME
+            + " is locked); close that one or name another directory");
     }
 
     @Override

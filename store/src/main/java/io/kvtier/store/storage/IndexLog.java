@@ -75,7 +75,7 @@ final class IndexLog implements AutoCloseable {
     }
 
     /**
-     * Opens the log of a directory and reads it, or makes an empty one. A log that did not end cleanly is rewritten.
+     * Opens the log of a directory and reads it, or makes an empty one; either way it is written anew.
      *
      * @param directory where.
      * @param storageId of the backing file.
@@ -91,7 +91,7 @@ final class IndexLog implements AutoCloseable {
     }
 
     /**
-     * Appends records; they count after a crash of the process, and after {@link #sync()} also after one of the machine.
+     * Appends records: they count after a crash of the process, after {@link #sync()} also after one of the machine.
      *
      * @param records what happened.
      * @throws NativeException when they could not be written; the log is damaged then.

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
-/** Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or unreadable. */
+/** Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad. */
 final class DiskReplicas {
     private final ObjectCatalogue catalogue;
     private long count;
@@ -110,7 +110,7 @@ final class DiskReplicas {
 
     private static Replica own(final ObjectEntry entry, final UUID clientId) {
         for (final Replica replica : entry.record().replicas()) {
-            if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk local && local.clientId().equals(clientId)) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(clientId)) {
                 return replica;
             }
         }

@@ -51,7 +51,7 @@ final class Segments implements AutoCloseable {
         return true;
     }
 
-    /** Takes a range for a value; null when no segment has one. A value of 0 bytes takes a unit, so that it is evicted. */
+    /** Takes a range for a value; null when no segment has one. A value of 0 bytes takes a unit, so it is evicted. */
     MemoryReplica allocate(final long replicaId, final ObjectEntry owner, final long size) {
         for (final Mounted segment : mounted.values()) {
             final long allocated = allocatedBytes(segment, size);
