@@ -22,7 +22,9 @@ public final class Commands {
 
     public static Result run(final List<String> command) throws InterruptedException {
         try {
-            final Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+            builder.environment().put("LC_ALL", "C");
+            final Process process = builder.start();
             process.getOutputStream().close();
             final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             return new Result(process.waitFor(), output);
