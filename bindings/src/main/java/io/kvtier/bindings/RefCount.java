@@ -45,13 +45,25 @@ public final class RefCount implements AutoCloseable {
         return false;
     }
 
-    /** Gives one taken reference back; the last one releases the handle. */
+    /**
+     * Gives one taken reference back; the last one, once the owner has closed, releases the handle.
+     *
+     * @throws IllegalStateException when no taken reference is left: the call then changes nothing.
+     */
     public void release() {
-        final long left = state.decrementAndGet() & COUNT_MASK;
-        if (left == 0) {
+        long now = state.get();
+        while (true) {
+            final long owners = (now & OWNER_GONE) == 0 ? 1 : 0;
+            if ((now & COUNT_MASK) <= owners) {
+                throw new IllegalStateException("a reference was given back more often than it was taken");
+            }
+            if (state.compareAndSet(now, now - 1)) {
+                break;
+            }
+            now = state.get();
+        }
+        if (now - 1 == OWNER_GONE) {
             release.run();
-        } else if (left == COUNT_MASK) {
-            throw new IllegalStateException("a reference was given back more often than it was taken");
         }
     }
 
@@ -69,8 +81,10 @@ public final class RefCount implements AutoCloseable {
     public void close() {
         long now = state.get();
         while ((now & OWNER_GONE) == 0) {
-            if (state.compareAndSet(now, now | OWNER_GONE)) {
-                release();
+            if (state.compareAndSet(now, now - 1 | OWNER_GONE)) {
+                if (now == 1) {
+                    release.run();
+                }
                 return;
             }
             now = state.get();

@@ -34,11 +34,12 @@ public record FileStatus(long size, long allocatedBytes, boolean regular, long d
     static final long OFFSET_DIO_MEMORY = 152;
     static final long OFFSET_DIO_OFFSET = 156;
 
-    private static final int AT_EMPTY_PATH = 0x1000;
-    private static final int STATX_BASIC_STATS = 0x7ff;
-    private static final int STATX_DIOALIGN = 0x2000;
-    private static final int FORMAT_MASK = 0xf000;
-    private static final int FORMAT_REGULAR = 0x8000;
+    static final int AT_EMPTY_PATH = 0x1000;
+    static final int STATX_BASIC_STATS = 0x7ff;
+    static final int STATX_DIOALIGN = 0x2000;
+    static final int FORMAT_MASK = 0xf000;
+    static final int FORMAT_REGULAR = 0x8000;
+
     /** Unit of {@code stx_blocks}, whatever the file system's block is. */
     private static final long BLOCK_BYTES = 512;
 

@@ -67,8 +67,8 @@ final class Libc {
     private static final MethodHandle MUNMAP = link("munmap",
         FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle MADVISE = link("madvise",
-        FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle MLOCK = link("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle MLOCK = link("mlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle MEMFD_CREATE = link("memfd_create",
         FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle ISATTY = link("isatty", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
@@ -187,17 +187,17 @@ final class Libc {
         }
     }
 
-    static int madvise(final long address, final long length, final int advice) {
+    static int madvise(final MemorySegment range, final int advice) {
         try {
-            return (int) MADVISE.invokeExact(CAPTURE.get(), address, length, advice);
+            return (int) MADVISE.invokeExact(CAPTURE.get(), range, range.byteSize(), advice);
         } catch (final Throwable e) {
             throw unexpected(e);
         }
     }
 
-    static int mlock(final long address, final long length) {
+    static int mlock(final MemorySegment range) {
         try {
-            return (int) MLOCK.invokeExact(CAPTURE.get(), address, length);
+            return (int) MLOCK.invokeExact(CAPTURE.get(), range, range.byteSize());
         } catch (final Throwable e) {
             throw unexpected(e);
         }

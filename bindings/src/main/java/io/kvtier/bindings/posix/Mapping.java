@@ -30,7 +30,7 @@ public final class Mapping implements AutoCloseable {
         /** Drop the pages; anonymous ones read as zero afterwards. */
         DO_NOT_NEED(4);
 
-        private final int number;
+        final int number;
 
         Advice(final int number) {
             this.number = number;
@@ -40,13 +40,15 @@ public final class Mapping implements AutoCloseable {
     private final Arena arena;
     private final MemorySegment segment;
 
-    private Mapping(final NativeTag tag, final long address, final long length) {
+    private Mapping(final NativeTag tag, final long address, final long length, final boolean writable) {
         arena = Arena.ofShared();
         NativeResources.created(tag, length);
-        segment = MemorySegment.ofAddress(address).reinterpret(length, arena, range -> {
+        final MemorySegment mapped = MemorySegment.ofAddress(address).reinterpret(length, arena, range -> {
             NativeResources.released(tag, length);
             Libc.munmap(address, length);
         });
+        // A store to pages mapped without PROT_WRITE would end the process, not the call.
+        segment = writable ? mapped : mapped.asReadOnly();
     }
 
     /**
@@ -63,7 +65,7 @@ public final class Mapping implements AutoCloseable {
         if (address == Libc.MAP_FAILED) {
             throw new ErrnoException("mmap", Libc.lastErrno(), "anonymous, length " + length);
         }
-        return new Mapping(tag, address, length);
+        return new Mapping(tag, address, length, true);
     }
 
     /**
@@ -90,13 +92,14 @@ public final class Mapping implements AutoCloseable {
             throw new ErrnoException("mmap", Libc.lastErrno(), file.path() + ", offset " + offset + ", length "
                 + length);
         }
-        return new Mapping(NativeTag.MAPPED_REGION, address, length);
+        return new Mapping(NativeTag.MAPPED_REGION, address, length, writable);
     }
 
     /**
      * The memory.
      *
-     * @return one segment over the whole range; every access checks that this owner is open.
+     * @return one segment over the whole range; every access checks that this owner is open. A range that was mapped
+     *         without being writable refuses to be written.
      */
     public MemorySegment segment() {
         return segment;
@@ -107,18 +110,20 @@ public final class Mapping implements AutoCloseable {
      *
      * @param advice what to say.
      * @return false when the kernel does not know or refuses the advice, which changes nothing but speed.
+     * @throws IllegalStateException when closed: the address may be another's by then.
      */
     public boolean advise(final Advice advice) {
-        return Libc.madvise(segment.address(), segment.byteSize(), advice.number) == 0;
+        return Libc.madvise(segment, advice.number) == 0;
     }
 
     /**
      * Keeps the whole range in memory ({@code mlock}).
      *
-     * @throws ErrnoException ENOMEM when the limit on locked memory ({@code ulimit -l}) is too small.
+     * @throws ErrnoException        ENOMEM when the limit on locked memory ({@code ulimit -l}) is too small.
+     * @throws IllegalStateException when closed.
      */
     public void lock() {
-        if (Libc.mlock(segment.address(), segment.byteSize()) != 0) {
+        if (Libc.mlock(segment) != 0) {
             throw new ErrnoException("mlock", Libc.lastErrno(), "length " + segment.byteSize()
                 + "; the limit on locked memory is ulimit -l");
         }
@@ -132,8 +137,16 @@ public final class Mapping implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (arena.scope().isAlive()) {
+        if (!arena.scope().isAlive()) {
+            return;
+        }
+        try {
             arena.close();
+        } catch (final IllegalStateException e) {
+            // Closed by another thread in between, or in use.
+            if (arena.scope().isAlive()) {
+                throw e;
+            }
         }
     }
 

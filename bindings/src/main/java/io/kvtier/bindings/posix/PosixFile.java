@@ -7,6 +7,7 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.RefCount;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.List;
 
 /**
@@ -44,9 +45,14 @@ public final class PosixFile implements BlockFile {
      * @param path the path; UTF-8, no NUL.
      * @param mode how.
      * @return the owner of the new descriptor.
-     * @throws ErrnoException EINVAL in a direct mode when the file system cannot do direct I/O.
+     * @throws ErrnoException           EINVAL in a direct mode when the file system cannot do direct I/O.
+     * @throws IllegalArgumentException when the path contains NUL.
      */
     public static PosixFile open(final String path, final OpenMode mode) {
+        // To C the path would end there, and name another file.
+        if (path.indexOf(0) >= 0) {
+            throw new IllegalArgumentException("a path cannot contain NUL: " + path.replace("\0", "\\0"));
+        }
         final int fd;
         try (Arena arena = Arena.ofConfined()) {
             fd = openRetrying(arena.allocateFrom(path), mode);
@@ -92,6 +98,7 @@ public final class PosixFile implements BlockFile {
 
     @Override
     public long read(final MemorySegment target, final long offset) {
+        checkWritable(target);
         acquire();
         try {
             final long count = Libc.pread(fd, target, offset);
@@ -115,18 +122,21 @@ public final class PosixFile implements BlockFile {
     /**
      * Reads consecutive bytes of the file into several pieces of memory with one system call.
      *
-     * @param targets native memory, filled in order; at most 1,024 pieces.
+     * @param targets native memory, filled in order; at most 1,024 pieces. Nobody may close it before this returns:
+     *                unlike {@link #read}, a vectored call cannot hold it open.
      * @param offset  where in the file, in bytes.
      * @return bytes read over all pieces; may be fewer than asked.
      * @throws ErrnoException when the call failed, EINTR included.
      */
     public long readVector(final List<MemorySegment> targets, final long offset) {
+        targets.forEach(PosixFile::checkWritable);
         acquire();
         try (Arena arena = Arena.ofConfined()) {
             final MemorySegment vector = vector(arena, targets);
             final long count = Libc.preadv(fd, vector, targets.size(), offset);
             return checked("preadv", count, offset, targets.size());
         } finally {
+            Reference.reachabilityFence(targets);
             references.release();
         }
     }
@@ -134,7 +144,8 @@ public final class PosixFile implements BlockFile {
     /**
      * Writes several pieces of memory to consecutive bytes of the file with one system call.
      *
-     * @param sources native memory, taken in order; at most 1,024 pieces.
+     * @param sources native memory, taken in order; at most 1,024 pieces. Nobody may close it before this returns:
+     *                unlike {@link #write}, a vectored call cannot hold it open.
      * @param offset  where in the file, in bytes.
      * @return bytes written over all pieces; may be fewer than offered.
      * @throws ErrnoException when the call failed, EINTR included.
@@ -146,6 +157,7 @@ public final class PosixFile implements BlockFile {
             final long count = Libc.pwritev(fd, vector, sources.size(), offset);
             return checked("pwritev", count, offset, sources.size());
         } finally {
+            Reference.reachabilityFence(sources);
             references.release();
         }
     }
@@ -271,6 +283,12 @@ public final class PosixFile implements BlockFile {
         }
     }
 
+    private static void checkWritable(final MemorySegment target) {
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("the memory to read into is read-only");
+        }
+    }
+
     private static int openRetrying(final MemorySegment path, final OpenMode mode) {
         int fd = Libc.open(path, mode.flags(), MODE_DEFAULT);
         while (fd < 0 && Libc.lastErrno() == Errno.EINTR) {
@@ -295,6 +313,10 @@ public final class PosixFile implements BlockFile {
             final MemorySegment piece = pieces.get(i);
             if (!piece.isNative()) {
                 throw new IllegalArgumentException("piece " + i + " is heap memory; the kernel needs native memory");
+            }
+            // The kernel sees only addresses: what FFM checks in a call that is given segments is checked here.
+            if (!piece.scope().isAlive() || !piece.isAccessibleBy(Thread.currentThread())) {
+                throw new IllegalStateException("piece " + i + " is closed or belongs to another thread");
             }
             vector.set(JAVA_LONG, i * IOVEC_BYTES, piece.address());
             vector.set(JAVA_LONG, i * IOVEC_BYTES + Long.BYTES, piece.byteSize());

@@ -1,0 +1,55 @@
+package io.kvtier.bindings;
+
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Test;
+
+/** Every interleaving of a few users and closers, up to lincheck's bounds; the sequential run of this is the model. */
+public class RefCountInterleavingTest {
+    private volatile int releases;
+    private final RefCount count = new RefCount(() -> releases++);
+
+    /** Uses the handle once if it can; what it sees inside must be alive. */
+    @Operation
+    public boolean use() {
+        if (!count.tryAcquire()) {
+            return false;
+        }
+        if (releases != 0) {
+            throw new IllegalStateException("released under a user");
+        }
+        count.release();
+        return true;
+    }
+
+    @Operation
+    public void close() {
+        count.close();
+    }
+
+    @Operation
+    public boolean isClosed() {
+        return count.isClosed();
+    }
+
+    @Validate
+    public void releasedExactlyOnceWhenClosed() {
+        if (releases != (count.isClosed() ? 1 : 0)) {
+            throw new IllegalStateException("released " + releases + " times, closed: " + count.isClosed());
+        }
+    }
+
+    @Test
+    void shouldReleaseOnceAndNeverUnderAUserWhenScheduleIsArbitrary() {
+        new ModelCheckingOptions().iterations(20).threads(3).actorsPerThread(3).invocationsPerIteration(1000)
+            .check(RefCountInterleavingTest.class);
+    }
+
+    @Test
+    void shouldReleaseOnceAndNeverUnderAUserWhenThreadsRace() {
+        new StressOptions().iterations(10).threads(3).actorsPerThread(3).invocationsPerIteration(1000)
+            .check(RefCountInterleavingTest.class);
+    }
+}
