@@ -259,7 +259,7 @@ final class DemoRun {
             final int first = round * 2 * sizes.length;
             for (int i = 0; i < all.length; i++) {
                 order[first + 2 * i] = all[i];
-                order[first + 2 * i + 1] = all[Math.max(0, i - RECENT)];
+                order[first + 2 * i + 1] = all[Math.floorMod(i - RECENT, all.length)];
             }
         }
         return order;
