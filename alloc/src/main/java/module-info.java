@@ -6,4 +6,6 @@ module io.kvtier.alloc {
     requires org.agrona;
 
     exports io.kvtier.alloc;
+    exports io.kvtier.alloc.extent;
+    exports io.kvtier.alloc.page;
 }

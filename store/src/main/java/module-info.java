@@ -9,7 +9,7 @@ module io.kvtier.store {
     requires static info.picocli;
     requires static com.fasterxml.jackson.core;
     requires static HdrHistogram;
-    requires static progressbar;
+    requires static me.tongfei.progressbar;
 
     exports io.kvtier.store;
     exports io.kvtier.store.replica;

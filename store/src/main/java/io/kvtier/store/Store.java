@@ -71,7 +71,7 @@ public interface Store extends AutoCloseable {
      *
      * @param key its name.
      * @return the bytes, or nothing for a miss.
-     * @throws StoreException BUFFER_OVERFLOW when the value is larger than an array can be.
+     * @throws StoreException INVALID_PARAMS when the value is larger than an array can be.
      */
     Optional<byte[]> getBytes(ObjectKey key);
 

@@ -1,11 +1,14 @@
 package io.kvtier.transport;
 
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /**
  * Platform threads for system calls that block, with a bounded queue before them.
@@ -61,6 +64,36 @@ public final class IoThreads implements AutoCloseable {
             if (!accepted) {
                 places.release();
             }
+        }
+    }
+
+    /**
+     * Does a call that blocks: at once on a platform thread, and handed over to one of these threads by a virtual one,
+     * which parks until it is done.
+     *
+     * @param <T>  the result's type.
+     * @param call what to do; its exception is the caller's.
+     * @return its result.
+     */
+    public <T> T call(final Supplier<T> call) {
+        if (!Thread.currentThread().isVirtual()) {
+            return call.get();
+        }
+        final CompletableFuture<T> result = new CompletableFuture<>();
+        execute(() -> {
+            try {
+                result.complete(call.get());
+            } catch (final RuntimeException | Error e) {
+                result.completeExceptionally(e);
+            }
+        });
+        try {
+            return result.join();
+        } catch (final CompletionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw e;
         }
     }
 

@@ -1,0 +1,93 @@
+package io.kvtier.store.cli;
+
+import io.kvtier.bindings.NativeAccess;
+import io.kvtier.bindings.posix.Terminal;
+import io.kvtier.store.Store;
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * The command {@code kvtier}. Exit status: 0 done, 1 failed, 2 wrong use.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+public final class Main {
+    /** Exit status: the command did what it should. */
+    static final int DONE = 0;
+    /** Exit status: it did not; standard error says why. */
+    static final int FAILED = 1;
+    /** Exit status: the command line makes no sense. */
+    static final int WRONG_USE = 2;
+
+    private Main() {
+    }
+
+    /**
+     * Runs a command and ends the process with its exit status.
+     *
+     * @param arguments the command line.
+     */
+    // The launcher class owns the process; nothing else in the library may end it.
+    @SuppressWarnings("checkstyle:Regexp")
+    public static void main(final String[] arguments) {
+        System.exit(run(new Console(System.out, System.err, watched()), Store::open, arguments));
+    }
+
+    /**
+     * Runs a command.
+     *
+     * @param console   where it writes.
+     * @param opener    opens its store.
+     * @param arguments the command line.
+     * @return the exit status.
+     */
+    static int run(final Console console, final StoreOpener opener, final String... arguments) {
+        return new CommandLine(new Root())
+            .addSubcommand(new DemoCommand(console, opener))
+            .addSubcommand(new ReplayCommand(console, opener))
+            .setOut(new PrintWriter(console.out(), true))
+            .setErr(new PrintWriter(console.err(), true))
+            .setCaseInsensitiveEnumValuesAllowed(true)
+            .execute(arguments);
+    }
+
+    /** Asking needs native access; without it the store's own message, which names the flag, should come first. */
+    private static boolean watched() {
+        return NativeAccess.missingFlags(null).isEmpty() && Terminal.onStandardError();
+    }
+
+    /** What is printed when no command is named. */
+    @Command(name = "kvtier", mixinStandardHelpOptions = true, versionProvider = Version.class,
+        synopsisSubcommandLabel = "COMMAND",
+        description = "A tiered store of KV-cache blocks, embedded in this process.",
+        footer = {"", "Exit status: 0 done, 1 failed, 2 wrong use.",
+            "'kvtier COMMAND --help' describes a command."})
+    private static final class Root implements Runnable {
+        @Spec
+        private CommandSpec spec;
+
+        @Override
+        public void run() {
+            throw new ParameterException(spec.commandLine(), "name a command");
+        }
+    }
+
+    /** The version, from the jar's manifest. */
+    private static final class Version implements IVersionProvider {
+        Version() {
+        }
+
+        @Override
+        public String[] getVersion() {
+            final String version = Main.class.getPackage().getImplementationVersion();
+            return new String[] {"kvtier " + (version == null ? "(not run from its jar)" : version),
+                "Java " + Runtime.version() + ", " + System.getProperty("os.name") + ' '
+                    + System.getProperty("os.arch")};
+        }
+    }
+}

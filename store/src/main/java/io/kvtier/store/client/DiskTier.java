@@ -1,0 +1,151 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.storage.OffsetAllocatorBackend;
+import io.kvtier.store.storage.StorageBackend;
+import io.kvtier.store.storage.StoredValue;
+import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.file.PosixTransport;
+import io.kvtier.transport.memory.MemoryTransport;
+import java.util.List;
+import java.util.UUID;
+import org.agrona.CloseHelper;
+
+/**
+ * The disk of an embedded store: transfer engine, backend, staging memory and the offloader.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> closed after the last call on the store has ended.
+ */
+final class DiskTier implements AutoCloseable {
+    private final StoreConfig config;
+    private final Master master;
+    private final HostRegion memory;
+    private final Counters counters;
+    private final TransferEngine engine;
+    private final StorageBackend backend;
+    private final Staging staging;
+    private final Offloader offloader;
+
+    private DiskTier(final StoreConfig config, final Master master, final HostRegion memory, final Counters counters,
+        final UUID clientId, final TransferEngine engine, final StorageBackend backend) {
+        this.config = config;
+        this.master = master;
+        this.memory = memory;
+        this.counters = counters;
+        this.engine = engine;
+        this.backend = backend;
+        this.staging = new Staging();
+        this.offloader = new Offloader(clientId, master, backend, memory, counters, config.closeTimeoutMs());
+    }
+
+    static DiskTier open(final StoreConfig config, final StoreHooks hooks, final UUID clientId, final Master master,
+        final HostRegion memory, final Counters counters) {
+        final TransferEngine engine = TransferEngine.open(
+            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()),
+            List.of(new MemoryTransport(), new PosixTransport(hooks.files(), config.ioThreads(), config.directIo())));
+        StorageBackend backend = null;
+        try {
+            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(config.directory(),
+                config.diskBytes(), config.diskHighWatermark(), config.diskLowWatermark()), engine, hooks.files());
+            final DiskTier tier = new DiskTier(config, master, memory, counters, clientId, engine, backend);
+            tier.mount(clientId);
+            return tier;
+        } catch (final RuntimeException e) {
+            CloseHelper.closeAll(backend, engine);
+            throw e;
+        }
+    }
+
+    private void mount(final UUID clientId) {
+        master.apply(new Command.MountLocalDisk(clientId));
+        final List<StoredValue> found = backend.recovered();
+        final List<Boolean> adopted = master.apply(new Command.AdoptDisk(clientId,
+            found.stream().map(Offloader::object).toList()));
+        for (int i = 0; i < found.size(); i++) {
+            if (!adopted.get(i)) {
+                backend.remove(found.get(i).key(), found.get(i).version());
+            }
+        }
+        offloader.start();
+    }
+
+    void wakeOffloader() {
+        offloader.wake();
+    }
+
+    void remove(final ObjectKey key, final long version) {
+        backend.remove(key, version);
+    }
+
+    long capacityBytes() {
+        return backend.capacityBytes();
+    }
+
+    long usedBytes() {
+        return backend.usedBytes();
+    }
+
+    /**
+     * Starts to read a value: into memory of the memory tier when the master gives some, so that it is promoted by the
+     * same read, else into staging memory.
+     *
+     * @return the read, or null when the backend does not have the value.
+     */
+    DiskRead startRead(final ObjectKey key, final ReadReply object, final long replicaId) {
+        final StorageBackend.ReadLease lease = backend.acquire(key, object.version());
+        if (lease == null) {
+            master.apply(new Command.ReplicaUnreadable(key, object.version(), replicaId));
+            return null;
+        }
+        return DiskRead.start(this, key, object, replicaId, lease);
+    }
+
+    /** Forgets a value whose bytes could not be read or were wrong. */
+    void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
+        master.apply(new Command.ReplicaUnreadable(key, version, replicaId));
+        backend.remove(key, version);
+    }
+
+    StoreConfig config() {
+        return config;
+    }
+
+    Master master() {
+        return master;
+    }
+
+    HostRegion memory() {
+        return memory;
+    }
+
+    Counters counters() {
+        return counters;
+    }
+
+    Staging staging() {
+        return staging;
+    }
+
+    /** Whether something may still use the memory tier after {@link #close()}: then it must stay mapped. */
+    boolean isAbandoned() {
+        return offloader.isRunning() || engine.abandoned();
+    }
+
+    @Override
+    public void close() {
+        offloader.close();
+        if (offloader.isRunning()) {
+            return;
+        }
+        CloseHelper.closeAll(backend, engine);
+        if (!engine.abandoned()) {
+            staging.close();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.Command.OffloadResult;
+import io.kvtier.store.protocol.Command.StoredObject;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.storage.StorageBackend;
+import io.kvtier.store.storage.StorageBackend.Item;
+import io.kvtier.store.storage.StorageBackend.Outcome;
+import io.kvtier.store.storage.StorageBackend.Result;
+import io.kvtier.store.storage.StoredValue;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+
+/**
+ * The thread that copies values from memory to disk when the master asks for it: on memory pressure, not on a timer.
+ *
+ * <p><b>Threading:</b> {@link #wake()} from any thread; everything else on its own platform thread. <b>Lifetime:</b>
+ * {@link #close()} lets the batch under way end. Every task that was fetched is answered, whatever happens.
+ */
+final class Offloader implements AutoCloseable {
+    /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
+    private static final long BATCH_BYTES = 32L << 20;
+    private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
+
+    private final UUID clientId;
+    private final Master master;
+    private final StorageBackend backend;
+    private final HostRegion memory;
+    private final Counters counters;
+    private final long closeTimeoutMs;
+    private final Semaphore work = new Semaphore(0);
+    private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
+    private volatile boolean stopping;
+
+    Offloader(final UUID clientId, final Master master, final StorageBackend backend, final HostRegion memory,
+        final Counters counters, final long closeTimeoutMs) {
+        this.clientId = clientId;
+        this.master = master;
+        this.backend = backend;
+        this.memory = memory;
+        this.counters = counters;
+        this.closeTimeoutMs = closeTimeoutMs;
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    void wake() {
+        work.release();
+    }
+
+    /** Ends the thread; a second call does nothing. */
+    @Override
+    public void close() {
+        stopping = true;
+        work.release();
+        try {
+            thread.join(closeTimeoutMs);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Whether the thread is still in a batch, which then still uses memory and files. */
+    boolean isRunning() {
+        return thread.isAlive();
+    }
+
+    private void run() {
+        while (!stopping) {
+            work.acquireUninterruptibly();
+            work.drainPermits();
+            List<OffloadTask> tasks = fetch();
+            while (!tasks.isEmpty()) {
+                offload(tasks);
+                tasks = fetch();
+            }
+        }
+    }
+
+    private List<OffloadTask> fetch() {
+        return stopping ? List.of() : master.apply(new Command.FetchOffloads(clientId, BATCH_BYTES));
+    }
+
+    private void offload(final List<OffloadTask> tasks) {
+        final List<Result> results = store(tasks);
+        for (int i = 0; i < tasks.size(); i++) {
+            answer(tasks.get(i), results.get(i));
+        }
+    }
+
+    private List<Result> store(final List<OffloadTask> tasks) {
+        try {
+            final List<Item> items = tasks.stream().map(this::item).toList();
+            return backend.store(items, owner());
+        } catch (final RuntimeException e) {
+            return tasks.stream().map(task -> new Result(Outcome.FAILED, 0, e)).toList();
+        }
+    }
+
+    /** With the padding that every extent of the memory tier has; the put zeroed it. */
+    private Item item(final OffloadTask task) {
+        final long size = task.source().size();
+        final long padded = Units.padded(size);
+        return new Item(task.key(), task.version(), memory.slice(task.source().offset(), padded), size);
+    }
+
+    private void answer(final OffloadTask task, final Result result) {
+        final OffloadResult told = switch (result.outcome()) {
+            case STORED -> OffloadResult.STORED;
+            case REMOVED_MEANWHILE, TOO_LARGE, NO_SPACE -> OffloadResult.VALUE_REFUSED;
+            case FAILED -> OffloadResult.DISK_FAILED;
+        };
+        if (result.cause() != null) {
+            LOG.log(System.Logger.Level.WARNING, "offload of " + task.key() + " (" + task.source().size()
+                + " bytes) failed", result.cause());
+        }
+        final Ack ack = master.apply(new Command.OffloadDone(clientId, task, told, result.checksum()));
+        if (result.outcome() == Outcome.STORED) {
+            counters.diskWrittenBytes.add(task.source().size());
+            if (ack == Ack.STALE) {
+                backend.remove(task.key(), task.version());
+            }
+        }
+    }
+
+    private StorageBackend.Owner owner() {
+        return new StorageBackend.Owner() {
+            @Override
+            public List<Boolean> mayEvict(final List<StoredValue> victims) {
+                return master.apply(new Command.EvictDisk(clientId, victims.stream().map(Offloader::object).toList()));
+            }
+
+            @Override
+            public boolean isCurrent(final ObjectKey key, final long version) {
+                return master.apply(new Command.Query(key)).version() == version;
+            }
+        };
+    }
+
+    static StoredObject object(final StoredValue value) {
+        return new StoredObject(value.key(), value.version(), value.size(), value.checksum());
+    }
+}

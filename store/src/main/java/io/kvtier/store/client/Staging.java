@@ -1,0 +1,59 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.bindings.NativeTag;
+
+/**
+ * Memory for values on their way from disk to a caller who is not given the memory tier's own.
+ *
+ * <p><b>Threading:</b> thread-safe, lock-free. <b>Lifetime:</b> every piece is closed before this is.
+ * <b>Blocking:</b> never; what does not fit into the pool is mapped for itself.
+ */
+final class Staging implements AutoCloseable {
+    private static final long POOL_BYTES = 64L << 20;
+    private static final long UNIT_BYTES = 4096;
+    private static final int LANES = 4;
+
+    private final HostRegion pool = HostRegion.allocate(NativeTag.BOUNCE, POOL_BYTES);
+    private final ExtentAllocator allocator = ExtentAllocator.create(POOL_BYTES, UNIT_BYTES, LANES);
+
+    /** A piece of memory that its holder gives back. */
+    interface Piece extends AutoCloseable {
+        /** The memory, whole units. */
+        RegionSlice slice();
+
+        @Override
+        void close();
+    }
+
+    private record Pooled(RegionSlice slice, ExtentAllocator allocator) implements Piece {
+        @Override
+        public void close() {
+            allocator.free(slice.offset(), slice.length());
+        }
+    }
+
+    private record Single(RegionSlice slice) implements Piece {
+        @Override
+        public void close() {
+            slice.region().close();
+        }
+    }
+
+    Piece take(final long size) {
+        final long bytes = Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
+        final long offset = allocator.allocate(bytes);
+        if (offset == ExtentAllocator.NO_SPACE) {
+            return new Single(HostRegion.allocate(NativeTag.BOUNCE, bytes).slice(0, bytes));
+        }
+        return new Pooled(pool.slice(offset, bytes), allocator);
+    }
+
+    @Override
+    public void close() {
+        allocator.close();
+        pool.close();
+    }
+}

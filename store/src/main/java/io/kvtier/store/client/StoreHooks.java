@@ -1,0 +1,17 @@
+package io.kvtier.store.client;
+
+import io.kvtier.transport.file.FileOpener;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * What a store takes from the outside world; a test gives its own.
+ *
+ * @param clockMs milliseconds for leases, of a clock that does not go back.
+ * @param files   opens the files of the disk tier.
+ */
+public record StoreHooks(LongSupplier clockMs, FileOpener files) {
+    /** The system's own. */
+    public static final StoreHooks SYSTEM =
+        new StoreHooks(() -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), FileOpener.POSIX);
+}

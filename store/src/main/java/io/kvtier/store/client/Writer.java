@@ -1,0 +1,90 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOutcome;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.PutStartReply;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Puts: asks the master for memory, waits for room where some is coming, copies, and tells the master how it ended.
+ *
+ * <p><b>Threading:</b> stateless.
+ */
+final class Writer {
+    private final StoreConfig config;
+    private final Master master;
+    private final HostRegion memory;
+    private final Pressure pressure;
+    private final UseGate gate;
+    private final Counters counters;
+
+    Writer(final StoreConfig config, final Master master, final HostRegion memory, final Pressure pressure,
+        final UseGate gate, final Counters counters) {
+        this.config = config;
+        this.master = master;
+        this.memory = memory;
+        this.pressure = pressure;
+        this.gate = gate;
+        this.counters = counters;
+    }
+
+    PutOutcome put(final ObjectKey key, final List<MemorySegment> source) {
+        final long size = ScatterGather.byteSize(source);
+        long deadline = 0;
+        while (true) {
+            final long seen = pressure.epoch();
+            switch (master.apply(new Command.PutStart(key, size))) {
+                case PutStartReply.Started started -> {
+                    write(key, source, size, started);
+                    return PutOutcome.STORED;
+                }
+                case PutStartReply.Taken taken -> {
+                    return taken.outcome();
+                }
+                case PutStartReply.TooLarge large -> throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + key
+                    + " has " + size + " bytes, the memory tier holds values of at most " + large.largest()
+                    + "; raise memoryBytes or cut the value");
+                case PutStartReply.NoSpace none -> {
+                    if (deadline == 0) {
+                        deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(config.putTimeoutMs());
+                        counters.putWaits.increment();
+                    }
+                    if (!none.mayComeFree() || !pressure.await(seen, deadline)) {
+                        return PutOutcome.NO_SPACE;
+                    }
+                    if (gate.isClosed()) {
+                        throw UseGate.closedException();
+                    }
+                }
+            }
+        }
+    }
+
+    private void write(final ObjectKey key, final List<MemorySegment> source, final long size,
+        final PutStartReply.Started started) {
+        boolean written = false;
+        try {
+            final MemorySegment region = memory.segment();
+            final long offset = started.memory().offset();
+            ScatterGather.gather(source, region, offset);
+            // The rest of the last unit goes to the disk with the value: no earlier value's bytes may be in it.
+            region.asSlice(offset + size, Units.padded(size) - size).fill((byte) 0);
+            written = true;
+        } finally {
+            if (written) {
+                master.apply(new Command.PutEnd(key, started.version()));
+                counters.memoryWrittenBytes.add(size);
+            } else {
+                master.apply(new Command.PutRevoke(key, started.version()));
+            }
+        }
+    }
+}

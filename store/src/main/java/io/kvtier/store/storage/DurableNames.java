@@ -1,0 +1,47 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+
+/** Names in a directory: changes of them that survive a crash. */
+final class DurableNames {
+    private DurableNames() {
+    }
+
+    /** Replaces a name atomically; afterwards a crash finds the new file, never none. */
+    static void rename(final Path from, final Path to) {
+        try {
+            Files.move(from, to, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } catch (final IOException e) {
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "cannot rename " + from + " to " + to, e);
+        }
+        // A rename is in the directory, which is durable only after its own fsync (fsync(2)).
+        try (PosixFile directory = PosixFile.open(to.getParent().toString(), OpenMode.READ)) {
+            directory.syncAll();
+        }
+    }
+
+    static void deleteIfExists(final Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (final IOException e) {
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "cannot delete " + path, e);
+        }
+    }
+
+    /** Makes a directory with its parents; what was there stays. */
+    static void createDirectory(final Path directory) {
+        try {
+            Files.createDirectories(directory);
+        } catch (final IOException e) {
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot make directory " + directory
+                + "; name a directory that this process may make and write", e);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.bindings.NativeException;
+import io.kvtier.bindings.posix.BlockFile;
+import io.kvtier.bindings.posix.BlockIo;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
+import io.kvtier.transport.file.FileOpener;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.zip.CRC32C;
+
+/**
+ * The index on disk: an append-only log of {@link IndexRecord}s behind a header, rewritten when most of it is dead.
+ *
+ * <pre>
+ *   0   8 bytes  magic "KVTIERIX"       16  16 bytes storage id of the backing file
+ *   8   4 bytes  format version         32  4 bytes  CRC-32C of bytes 0 to 31
+ *   12  4 bytes  0                      64           records
+ * </pre>
+ *
+ * <p>A record counts when it was written whole; the first one that was not ends the log, as zeros do that were written
+ * ahead. An append that failed leaves
+ * bytes behind that may or may not count after a crash, so the log is then rewritten to a new file before anything else
+ * is appended: until that has happened, {@link #isDamaged()}.
+ *
+ * <p><b>Threading:</b> one thread at a time; the backend's lock says which. <b>Blocking:</b> on the disk.
+ */
+final class IndexLog implements AutoCloseable {
+    static final String FILE_NAME = "index.log";
+    static final int FORMAT_VERSION = 1;
+
+    private static final System.Logger LOG = System.getLogger(IndexLog.class.getName());
+    private static final String TEMPORARY_SUFFIX = ".tmp";
+    private static final long MAGIC = 0x584952454954564BL;
+    private static final int HEADER_BYTES = 64;
+    private static final int OFFSET_VERSION = 8;
+    private static final int OFFSET_ID = 16;
+    private static final int OFFSET_CRC = 32;
+    /** Records are written in pieces of about this size. */
+    private static final int CHUNK_BYTES = 1 << 20;
+    /** A log below this is never rewritten for its dead records alone. */
+    private static final long SMALL_BYTES = 1 << 20;
+    private static final long GROWTH = 4;
+    /** The log is read through a window of this size, many times the largest record. */
+    private static final int WINDOW_BYTES = 4 << 20;
+
+    private final Path path;
+    private final UUID storageId;
+    private final FileOpener opener;
+    private BlockFile file;
+    private long end;
+    private long rewrittenEnd;
+    private long zeroedEnd;
+    private boolean damaged;
+
+    private IndexLog(final Path path, final UUID storageId, final FileOpener opener) {
+        this.path = path;
+        this.storageId = storageId;
+        this.opener = opener;
+    }
+
+    /** What a log says of one key when all of it has been read. */
+    record Opened(IndexLog log, List<StoredValue> values) {
+    }
+
+    /**
+     * Opens the log of a directory and reads it, or makes an empty one; either way it is written anew.
+     *
+     * @param directory where.
+     * @param storageId of the backing file.
+     * @param opener    opens files.
+     * @return the log and the live values, least recently stored first.
+     */
+    static Opened open(final Path directory, final UUID storageId, final FileOpener opener) {
+        final IndexLog log = new IndexLog(directory.resolve(FILE_NAME), storageId, opener);
+        DurableNames.deleteIfExists(log.temporary());
+        final List<StoredValue> values = Files.exists(log.path) ? log.read() : List.of();
+        log.rewrite(values);
+        return new Opened(log, values);
+    }
+
+    /**
+     * Appends records: they count after a crash of the process, after {@link #sync()} also after one of the machine.
+     *
+     * @param records what happened.
+     * @throws NativeException when they could not be written; the log is damaged then.
+     */
+    void append(final List<IndexRecord> records) {
+        if (damaged) {
+            throw new IllegalStateException("the index log is damaged; rewrite it first");
+        }
+        damaged = true;
+        final long reach = end + (long) records.size() * IndexRecord.MAX_BYTES;
+        if (reach > zeroedEnd) {
+            zeroedEnd = zero(file, zeroedEnd, reach);
+        }
+        end = write(file, end, records);
+        damaged = false;
+    }
+
+    /** Makes what was appended durable. A refusal damages the log: what the kernel still holds of it is unknown. */
+    void sync() {
+        damaged = true;
+        file.sync();
+        damaged = false;
+    }
+
+    boolean isDamaged() {
+        return damaged;
+    }
+
+    /** Whether the log has grown so much since it was last rewritten that doing so again costs little a record. */
+    boolean isWorthRewriting() {
+        return end > SMALL_BYTES && end > GROWTH * rewrittenEnd;
+    }
+
+    /**
+     * Replaces the log by one that has only these values, durably.
+     *
+     * @param values the live ones, in the order in which they shall be read again.
+     */
+    void rewrite(final Collection<StoredValue> values) {
+        // Until the rename is durable nobody knows which of the two files a crash would leave.
+        damaged = true;
+        DurableNames.deleteIfExists(temporary());
+        final BlockFile fresh = opener.open(temporary().toString(), OpenMode.CREATE_NEW);
+        boolean done = false;
+        try {
+            writeHeader(fresh);
+            final long freshEnd = write(fresh, HEADER_BYTES, values.stream().map(IndexRecord::stored).toList());
+            fresh.sync();
+            DurableNames.rename(temporary(), path);
+            done = true;
+            close();
+            file = fresh;
+            end = freshEnd;
+            rewrittenEnd = freshEnd;
+            zeroedEnd = freshEnd;
+            damaged = false;
+        } finally {
+            if (!done) {
+                fresh.close();
+                DurableNames.deleteIfExists(temporary());
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (file != null) {
+            file.close();
+        }
+    }
+
+    private Path temporary() {
+        return Path.of(path + TEMPORARY_SUFFIX);
+    }
+
+    private List<StoredValue> read() {
+        final Map<ObjectKeyVersion, StoredValue> live = new LinkedHashMap<>();
+        try (BlockFile old = opener.open(path.toString(), OpenMode.READ); Arena arena = Arena.ofConfined()) {
+            final MemorySegment window = arena.allocate(WINDOW_BYTES);
+            checkHeader(fill(old, window, 0));
+            final long readEnd = replay(old, window, live);
+            if (readEnd < old.size() && !endsInZeros(fill(old, window, readEnd))) {
+                LOG.log(System.Logger.Level.WARNING, "index log {0}: the last {1} bytes were not written whole and are "
+                    + "left out", path, old.size() - readEnd);
+            }
+        } catch (final NativeException e) {
+            throw new StoreException(ErrorCode.FILE_READ_FAIL, "cannot read index log " + path, e);
+        }
+        return new ArrayList<>(live.values());
+    }
+
+    /** Applies every whole record; returns where the log ends. */
+    private static long replay(final BlockFile old, final MemorySegment window,
+        final Map<ObjectKeyVersion, StoredValue> live) {
+        long at = HEADER_BYTES;
+        while (true) {
+            final ByteBuffer buffer = fill(old, window, at);
+            for (IndexRecord next = IndexRecord.decode(buffer); next != null; next = IndexRecord.decode(buffer)) {
+                final ObjectKeyVersion name = new ObjectKeyVersion(next.value().key(), next.value().version());
+                live.remove(name);
+                if (!next.removed()) {
+                    live.put(name, next.value());
+                }
+            }
+            if (buffer.position() == 0) {
+                return at;
+            }
+            at += buffer.position();
+        }
+    }
+
+    /** Zeros were written ahead of records that never came. */
+    private static boolean endsInZeros(final ByteBuffer rest) {
+        return rest.remaining() < Integer.BYTES || rest.getInt(0) == 0;
+    }
+
+    private static ByteBuffer fill(final BlockFile old, final MemorySegment window, final long at) {
+        final long count = BlockIo.readFully(old, window, at);
+        return window.asSlice(0, count).asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private record ObjectKeyVersion(ObjectKey key, long version) {
+    }
+
+    private static long write(final BlockFile target, final long start, final List<IndexRecord> records) {
+        long at = start;
+        try (Arena arena = Arena.ofConfined()) {
+            final long room = Math.min(CHUNK_BYTES, (long) records.size() * IndexRecord.MAX_BYTES);
+            final MemorySegment chunk = arena.allocate(Math.max(room, IndexRecord.MAX_BYTES));
+            final ByteBuffer buffer = chunk.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+            for (final IndexRecord next : records) {
+                if (buffer.remaining() < IndexRecord.MAX_BYTES) {
+                    at = flush(target, chunk, buffer, at);
+                }
+                next.encode(buffer);
+            }
+            return flush(target, chunk, buffer, at);
+        }
+    }
+
+    /**
+     * Writes zeros ahead of the records. A record that then overwrites them changes neither the file's size nor its
+     * blocks, so that making it durable needs no commit of the file system's journal, which is half of the cost.
+     */
+    private static long zero(final BlockFile target, final long from, final long reach) {
+        final long upTo = (reach / CHUNK_BYTES + 1) * CHUNK_BYTES;
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment zeros = arena.allocate(upTo - from);
+            BlockIo.writeFully(target, zeros, from);
+        }
+        return upTo;
+    }
+
+    private static long flush(final BlockFile target, final MemorySegment chunk, final ByteBuffer buffer,
+        final long at) {
+        final int length = buffer.position();
+        if (length > 0) {
+            BlockIo.writeFully(target, chunk.asSlice(0, length), at);
+        }
+        buffer.clear();
+        return at + length;
+    }
+
+    private void writeHeader(final BlockFile target) {
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment memory = arena.allocate(HEADER_BYTES);
+            final ByteBuffer header = memory.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+            header.putLong(0, MAGIC).putInt(OFFSET_VERSION, FORMAT_VERSION);
+            header.putLong(OFFSET_ID, storageId.getMostSignificantBits());
+            header.putLong(OFFSET_ID + Long.BYTES, storageId.getLeastSignificantBits());
+            header.putInt(OFFSET_CRC, crc(header));
+            BlockIo.writeFully(target, memory, 0);
+        }
+    }
+
+    private void checkHeader(final ByteBuffer header) {
+        if (header.remaining() < HEADER_BYTES || header.getLong(0) != MAGIC) {
+            throw refused("is not an index log of this store");
+        }
+        if (header.getInt(OFFSET_VERSION) != FORMAT_VERSION) {
+            throw refused("has format version " + header.getInt(OFFSET_VERSION) + ", this release reads version "
+                + FORMAT_VERSION);
+        }
+        if (header.getInt(OFFSET_CRC) != crc(header)) {
+            throw refused("has a damaged header");
+        }
+        final UUID id = new UUID(header.getLong(OFFSET_ID), header.getLong(OFFSET_ID + Long.BYTES));
+        if (!id.equals(storageId)) {
+            throw refused("belongs to storage " + id + ", the backing file beside it is " + storageId);
+        }
+    }
+
+    private static int crc(final ByteBuffer header) {
+        final CRC32C crc = new CRC32C();
+        crc.update(header.slice(0, OFFSET_CRC));
+        return (int) crc.getValue();
+    }
+
+    private StoreException refused(final String why) {
+        return new StoreException(ErrorCode.FILE_OPEN_FAIL, "index log " + path + ' ' + why
+            + "; use another directory, or delete this one's files to start empty");
+    }
+}

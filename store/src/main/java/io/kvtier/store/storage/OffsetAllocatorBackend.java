@@ -1,0 +1,465 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.Transfer;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.TransferRequest;
+import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.agrona.CloseHelper;
+
+/**
+ * One preallocated file; an {@link ExtentAllocator} says which bytes are taken, a {@link StoredIndex} which value lies
+ * where, an {@link IndexLog} makes that survive.
+ *
+ * <p>Order of a store: extent reserved → bytes written → data made durable → record appended and made durable → value
+ * published. So a value that can be read survives a crash. Order of a removal: value taken out of the index → record
+ * appended → record made durable → extent free for others. So bytes of one value are never found under the name of
+ * another, whenever the machine stops; extents whose removal is not durable yet rest.
+ *
+ * <p><b>Threading:</b> thread-safe. {@code logLock} orders the records of the log and what is being stored; it is held
+ * across the log's fdatasync, so a removal may wait for a commit, but reads never do: they take only the index's own
+ * short lock. Lock order: logLock, then the index's; the owner is asked under logLock, and must not call back.
+ */
+public final class OffsetAllocatorBackend implements StorageBackend {
+    /** Extents on a disk are multiples of what direct I/O needs. */
+    static final long UNIT_BYTES = 4096;
+
+    /** Reservations are made under one lock, so one cursor is enough. */
+    private static final int ALLOCATOR_LANES = 1;
+    private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
+    private static final int LOG_THREADS = 1;
+    private static final int LOG_QUEUE = 4096;
+
+    private final Options options;
+    private final DirectoryLock directoryLock;
+    private final TransferEngine engine;
+    private final Segment segment;
+    private final ExtentAllocator allocator;
+    private final StoredIndex index;
+    private final IndexLog log;
+    private final List<StoredValue> recovered;
+    private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
+    private final ReentrantLock logLock = new ReentrantLock();
+    private boolean closed;
+
+    /**
+     * Settings.
+     *
+     * @param directory     where its files are; made when absent.
+     * @param capacity      bytes for values, at least a unit; rounded down to whole units.
+     * @param highWatermark share of the capacity above which values are evicted.
+     * @param lowWatermark  share down to which they are.
+     */
+    public record Options(Path directory, long capacity, double highWatermark, double lowWatermark) {
+    }
+
+    /** One value on its way to the disk. */
+    private static final class Pending {
+        private final Item item;
+        private long offset = ExtentAllocator.NO_SPACE;
+        private long checksum;
+        private Transfer transfer;
+        private Outcome outcome;
+        private Throwable cause;
+
+        Pending(final Item item) {
+            this.item = item;
+        }
+
+        void fail(final Outcome why, final Throwable reason) {
+            outcome = why;
+            cause = reason;
+        }
+
+        boolean isUnderWay() {
+            return outcome == null;
+        }
+
+        Result result() {
+            return new Result(outcome, checksum, cause);
+        }
+    }
+
+    private OffsetAllocatorBackend(final Options options, final DirectoryLock directoryLock,
+        final TransferEngine engine, final BackingFile file, final IndexLog.Opened opened) {
+        this.options = options;
+        this.directoryLock = directoryLock;
+        this.engine = engine;
+        this.log = opened.log();
+        this.segment = engine.openSegment(file.path().toUri().toString());
+        this.allocator = ExtentAllocator.create(file.capacity(), UNIT_BYTES, ALLOCATOR_LANES);
+        this.index = new StoredIndex(allocator);
+        this.recovered = index.restore(opened.values(), file.capacity());
+    }
+
+    /**
+     * Opens the backend of a directory, or makes it.
+     *
+     * @param options settings.
+     * @param engine  moves the bytes; stays the caller's, who closes it after this.
+     * @param opener  opens the files that the engine does not.
+     * @return the backend.
+     * @throws io.kvtier.store.StoreException when the directory is in use, cannot be written, has files of another
+     *                                        version or damaged ones, or the disk is full; nothing new is left then.
+     */
+    public static OffsetAllocatorBackend open(final Options options, final TransferEngine engine,
+        final FileOpener opener) {
+        DurableNames.createDirectory(options.directory());
+        final DirectoryLock lock = DirectoryLock.take(options.directory());
+        IndexLog log = null;
+        try {
+            final long capacity = options.capacity() & -UNIT_BYTES;
+            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
+            if (file.created()) {
+                // An index without its backing file names bytes that are gone.
+                DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
+            }
+            final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
+            log = opened.log();
+            return new OffsetAllocatorBackend(options, lock, engine, file, opened);
+        } catch (final RuntimeException e) {
+            CloseHelper.closeAll(log, lock);
+            throw e;
+        }
+    }
+
+    @Override
+    public List<StoredValue> recovered() {
+        return recovered;
+    }
+
+    @Override
+    public List<Result> store(final List<Item> items, final Owner owner) {
+        final List<Pending> batch = items.stream().map(Pending::new).toList();
+        logThread.call(() -> {
+            reserve(batch, owner);
+            return null;
+        });
+        batch.stream().filter(Pending::isUnderWay).forEach(this::startWrite);
+        // The processor takes checksums while the disk takes the bytes.
+        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.checksum =
+            BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size())));
+        batch.stream().filter(pending -> pending.transfer != null).forEach(OffsetAllocatorBackend::awaitWrite);
+        makeDataDurable(batch);
+        logThread.call(() -> {
+            commit(batch, owner);
+            return null;
+        });
+        return batch.stream().map(Pending::result).toList();
+    }
+
+    @Override
+    public ReadLease acquire(final ObjectKey key, final long version) {
+        final StoredIndex.Held held = index.acquire(key, version);
+        return held == null ? null : new Lease(held);
+    }
+
+    @Override
+    public void remove(final ObjectKey key, final long version) {
+        logThread.call(() -> {
+            logLock.lock();
+            try {
+                final StoredValue gone = index.remove(key, version);
+                if (gone != null) {
+                    append(List.of(IndexRecord.removed(gone)));
+                }
+            } finally {
+                logLock.unlock();
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public long capacityBytes() {
+        return allocator.capacityBytes();
+    }
+
+    @Override
+    public long usedBytes() {
+        return allocator.allocatedBytes();
+    }
+
+    @Override
+    public void close() {
+        logLock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        } finally {
+            logLock.unlock();
+        }
+        CloseHelper.closeAll(this::flush, logThread, log, () -> engine.close(segment), allocator, directoryLock);
+    }
+
+    /** A log with nothing dead in it, in the present order of use, is what the next start reads fastest. */
+    private void flush() {
+        logThread.call(() -> {
+            logLock.lock();
+            try {
+                log.rewrite(index.values());
+            } finally {
+                logLock.unlock();
+            }
+            return null;
+        });
+    }
+
+    private void reserve(final List<Pending> batch, final Owner owner) {
+        logLock.lock();
+        try {
+            long needed = 0;
+            for (final Pending pending : batch) {
+                needed += extentBytes(pending.item.size());
+            }
+            keepBelowWatermark(needed, owner);
+            for (final Pending pending : batch) {
+                reserve(pending, owner);
+            }
+        } finally {
+            logLock.unlock();
+        }
+    }
+
+    private void keepBelowWatermark(final long needed, final Owner owner) {
+        final long capacity = allocator.capacityBytes();
+        final long used = allocator.allocatedBytes();
+        if (used + needed > options.highWatermark() * capacity) {
+            final double target = options.highWatermark() >= 1 ? capacity : options.lowWatermark() * capacity;
+            evict((long) (used + needed - target), owner);
+        }
+    }
+
+    private void reserve(final Pending pending, final Owner owner) {
+        final long bytes = extentBytes(pending.item.size());
+        if (bytes > allocator.capacityBytes()) {
+            pending.fail(Outcome.TOO_LARGE, null);
+            return;
+        }
+        try {
+            pending.offset = allocator.allocate(bytes);
+            while (pending.offset == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
+                pending.offset = allocator.allocate(bytes);
+            }
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+            return;
+        }
+        if (pending.offset == ExtentAllocator.NO_SPACE) {
+            pending.fail(Outcome.NO_SPACE, null);
+        }
+    }
+
+    /** Evicts about so many bytes; false when nothing could be. Afterwards the bytes are free to be allocated. */
+    private boolean evict(final long bytes, final Owner owner) {
+        final List<IndexRecord> removals = retire(bytes, owner);
+        append(removals);
+        return freeResting() || !removals.isEmpty();
+    }
+
+    /** Takes the oldest values that may go out of the index, until they make up so many bytes. */
+    private List<IndexRecord> retire(final long bytes, final Owner owner) {
+        final List<IndexRecord> removals = new ArrayList<>();
+        long retired = 0;
+        // Each value is asked about once: those that have to stay are put behind the others.
+        int left = index.size();
+        while (retired < bytes && left > 0) {
+            final List<StoredValue> victims = index.oldest(bytes - retired);
+            if (victims.isEmpty()) {
+                break;
+            }
+            left -= victims.size();
+            final List<Boolean> allowed = owner.mayEvict(victims);
+            for (int i = 0; i < victims.size(); i++) {
+                final StoredValue victim = victims.get(i);
+                if (!allowed.get(i)) {
+                    index.defer(victim);
+                } else if (index.remove(victim.key(), victim.version()) != null) {
+                    removals.add(IndexRecord.removed(victim));
+                    retired += extentBytes(victim.size());
+                }
+            }
+        }
+        return removals;
+    }
+
+    /**
+     * Where there will be no room for another batch like this one, what has to go for it goes with this one's records,
+     * so that a full disk needs no durable log for the removals and another for what takes their place.
+     */
+    private List<IndexRecord> retireAhead(final List<Pending> good, final Owner owner) {
+        long next = 0;
+        for (final Pending pending : good) {
+            next += extentBytes(pending.item.size());
+        }
+        final long free = allocator.capacityBytes() - allocator.allocatedBytes();
+        return free >= next ? List.of() : retire(next - free, owner);
+    }
+
+    private boolean freeResting() {
+        if (index.hasResting()) {
+            makeLogDurable();
+            return true;
+        }
+        return false;
+    }
+
+    private void startWrite(final Pending pending) {
+        final RegionSlice memory = pending.item.memory();
+        final long padded = extentBytes(pending.item.size());
+        final long length = memory.length() >= padded ? padded : pending.item.size();
+        try {
+            pending.transfer = engine.submit(List.of(TransferRequest.write(
+                memory.region().slice(memory.offset(), length), segment, fileOffset(pending.offset))));
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+        }
+    }
+
+    private static void awaitWrite(final Pending pending) {
+        try {
+            pending.transfer.await();
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+        }
+    }
+
+    private void makeDataDurable(final List<Pending> batch) {
+        if (batch.stream().noneMatch(Pending::isUnderWay)) {
+            return;
+        }
+        try {
+            engine.sync(segment).await();
+        } catch (final RuntimeException e) {
+            batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, e));
+        }
+    }
+
+    /** Everything that was written becomes part of the index, or its extents are given back. */
+    private void commit(final List<Pending> batch, final Owner owner) {
+        logLock.lock();
+        try {
+            final List<Pending> good = new ArrayList<>(batch.size());
+            for (final Pending pending : batch) {
+                // A removal asks the owner first and this backend second. So either the owner knows of it here and
+                // no record is written, or the removal comes for the lock after this and writes a record of its own.
+                if (pending.isUnderWay() && !owner.isCurrent(pending.item.key(), pending.item.version())) {
+                    pending.fail(Outcome.REMOVED_MEANWHILE, null);
+                }
+                if (pending.isUnderWay()) {
+                    good.add(pending);
+                } else if (pending.offset != ExtentAllocator.NO_SPACE) {
+                    allocator.free(pending.offset, extentBytes(pending.item.size()));
+                }
+            }
+            commitGood(good, owner);
+        } finally {
+            logLock.unlock();
+        }
+    }
+
+    private void commitGood(final List<Pending> good, final Owner owner) {
+        if (good.isEmpty()) {
+            return;
+        }
+        final List<StoredValue> values = good.stream().map(pending -> new StoredValue(pending.item.key(),
+            pending.item.version(), pending.offset, pending.item.size(), pending.checksum)).toList();
+        try {
+            final List<IndexRecord> records = new ArrayList<>(retireAhead(good, owner));
+            values.forEach(value -> records.add(IndexRecord.stored(value)));
+            append(records);
+            log.sync();
+        } catch (final RuntimeException e) {
+            good.forEach(pending -> pending.fail(Outcome.FAILED, e));
+            // The records may be on disk or not, so the extents rest until a rewritten log without them is.
+            values.forEach(index::rest);
+            return;
+        }
+        values.forEach(index::publish);
+        good.forEach(pending -> pending.outcome = Outcome.STORED);
+        index.freeResting();
+        rewriteIfWorthIt();
+    }
+
+    private void rewriteIfWorthIt() {
+        if (!log.isWorthRewriting()) {
+            return;
+        }
+        try {
+            makeLogDurable();
+        } catch (final RuntimeException e) {
+            // Everything is durable in the old log; the next change tries again.
+            LOG.log(System.Logger.Level.WARNING, "the index log of " + options.directory() + " could not be rewritten",
+                e);
+        }
+    }
+
+    private void append(final List<IndexRecord> records) {
+        if (records.isEmpty()) {
+            return;
+        }
+        if (log.isDamaged()) {
+            makeLogDurable();
+        }
+        log.append(records);
+    }
+
+    /** Afterwards the log on disk says what the index says, and what rested is free. */
+    private void makeLogDurable() {
+        if (log.isDamaged() || log.isWorthRewriting()) {
+            log.rewrite(index.values());
+        } else {
+            log.sync();
+        }
+        index.freeResting();
+    }
+
+    private static long extentBytes(final long size) {
+        return Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
+    }
+
+    private static long fileOffset(final long extentOffset) {
+        return BackingFile.HEADER_BYTES + extentOffset;
+    }
+
+    /** A hold on a value; the index counts it. */
+    private final class Lease implements ReadLease {
+        private StoredIndex.Held held;
+
+        Lease(final StoredIndex.Held held) {
+            this.held = held;
+        }
+
+        @Override
+        public StoredValue value() {
+            return held.value();
+        }
+
+        @Override
+        public Transfer read(final RegionSlice target) {
+            final StoredValue value = held.value();
+            final long padded = extentBytes(value.size());
+            final long length = target.length() >= padded ? padded : value.size();
+            return engine.submit(List.of(TransferRequest.read(target.region().slice(target.offset(), length), segment,
+                fileOffset(value.offset()))));
+        }
+
+        @Override
+        public void close() {
+            if (held != null) {
+                index.release(held);
+                held = null;
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.transport.Transfer;
+import java.util.List;
+
+/**
+ * Keeps values on a client's own disk.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> closing makes the index durable; what was stored is found by the
+ * next backend on the same directory. <b>Blocking:</b> on the disk, on threads of the transfer engine or of the
+ * backend, so that a virtual thread that calls parks.
+ */
+public interface StorageBackend extends AutoCloseable {
+    /**
+     * A value to store.
+     *
+     * @param key     its name.
+     * @param version its version.
+     * @param memory  where its bytes are; the slice may be longer than the value by the padding to a whole unit, which
+     *                is then written too.
+     * @param size    bytes of the value.
+     */
+    record Item(ObjectKey key, long version, RegionSlice memory, long size) {
+    }
+
+    /** What became of a value that was to be stored. */
+    enum Outcome {
+        /** It is durable, and can be read and found after a restart. */
+        STORED,
+        /** It was removed while it was being stored; nothing is left of it. */
+        REMOVED_MEANWHILE,
+        /** There is no room and nothing may be evicted. */
+        NO_SPACE,
+        /** It is larger than the whole disk tier. */
+        TOO_LARGE,
+        /** The device failed. */
+        FAILED
+    }
+
+    /**
+     * One value's result.
+     *
+     * @param outcome  what became of it.
+     * @param checksum XXH64 of the value; meaningful when it was stored.
+     * @param cause    why it failed; null when it did not.
+     */
+    record Result(Outcome outcome, long checksum, Throwable cause) {
+    }
+
+    /** Who knows which values are still wanted. Called under a lock of the backend: it must not call back. */
+    interface Owner {
+        /**
+         * Asks which values may go to make room; what is allowed is forgotten by the owner at once.
+         *
+         * @param victims candidates, oldest first.
+         * @return one answer a candidate.
+         */
+        List<Boolean> mayEvict(List<StoredValue> victims);
+
+        /**
+         * Asks whether a value is still wanted.
+         *
+         * @param key     its name.
+         * @param version its version.
+         * @return false when it was removed.
+         */
+        boolean isCurrent(ObjectKey key, long version);
+    }
+
+    /** A hold on a value on the disk: while it is open, its bytes stay where they are. */
+    interface ReadLease extends AutoCloseable {
+        /**
+         * What is held.
+         *
+         * @return the value.
+         */
+        StoredValue value();
+
+        /**
+         * Starts to read the value.
+         *
+         * @param target memory of at least the value's size; where it has room for the padding to a whole unit, that
+         *               is read too, which spares a copy.
+         * @return the transfer; wait for it before the lease is closed.
+         */
+        Transfer read(RegionSlice target);
+
+        /** Lets go. */
+        @Override
+        void close();
+    }
+
+    /**
+     * What was found when the backend was opened, least recently stored or read first.
+     *
+     * @return a copy.
+     */
+    List<StoredValue> recovered();
+
+    /**
+     * Stores values; each succeeds or fails alone.
+     *
+     * @param items what to store.
+     * @param owner asked before a value is evicted to make room, and before one is committed.
+     * @return one result an item, in order.
+     */
+    List<Result> store(List<Item> items, Owner owner);
+
+    /**
+     * Takes a hold on a value and counts it as used.
+     *
+     * @param key     its name.
+     * @param version its version.
+     * @return the hold, or null when it is not there.
+     */
+    ReadLease acquire(ObjectKey key, long version);
+
+    /**
+     * Removes a value; the owner must have forgotten it before, so that one that is being stored now is not committed.
+     * When this returns, no later backend on the directory finds it after the process has died; after a power failure
+     * only once a later store or close has made the index durable. Its space is used again when the last hold is
+     * closed.
+     *
+     * @param key     its name.
+     * @param version its version.
+     */
+    void remove(ObjectKey key, long version);
+
+    /**
+     * Bytes it can hold.
+     *
+     * @return bytes.
+     */
+    long capacityBytes();
+
+    /**
+     * Bytes allocated now, removed values that are still held included.
+     *
+     * @return bytes.
+     */
+    long usedBytes();
+
+    /** Ends the backend: makes the index durable and closes its files. A second call does nothing. */
+    @Override
+    void close();
+}

@@ -1,0 +1,223 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.ObjectKey;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Which value lies where, in order of use, and which are held by readers.
+ *
+ * <p>A value that is removed leaves at once; its extent goes when the last reader has let go, and even then rests until
+ * {@link #freeResting()}, which the owner of the log calls when the removal is durable.
+ *
+ * <p><b>Threading:</b> thread-safe under one lock of its own, which is never held across a call that blocks.
+ */
+final class StoredIndex {
+    private static final System.Logger LOG = System.getLogger(StoredIndex.class.getName());
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final ExtentAllocator allocator;
+    /** In order of use, the oldest first. */
+    private final Map<ObjectKey, Held> values = new LinkedHashMap<>(16, 0.75f, true);
+    private final List<StoredValue> resting = new ArrayList<>();
+
+    /** A value and its readers; fields are guarded by the lock of the index. */
+    static final class Held {
+        private final StoredValue value;
+        private int readers;
+        private boolean removed;
+
+        Held(final StoredValue value) {
+            this.value = value;
+        }
+
+        StoredValue value() {
+            return value;
+        }
+    }
+
+    StoredIndex(final ExtentAllocator allocator) {
+        this.allocator = allocator;
+    }
+
+    /** Takes in what a log says, oldest first; of several values of one key, or on one range, the youngest stays. */
+    List<StoredValue> restore(final List<StoredValue> found, final long capacity) {
+        lock.lock();
+        try {
+            for (int i = found.size() - 1; i >= 0; i--) {
+                final StoredValue value = found.get(i);
+                final boolean inside = value.offset() >= 0 && value.size() >= 0
+                    && value.offset() <= capacity - extentBytes(value);
+                if (!inside || values.containsKey(value.key())
+                    || !allocator.markAllocated(value.offset(), extentBytes(value))) {
+                    LOG.log(System.Logger.Level.WARNING, "stored value {0} version {1} is older than another one in "
+                        + "its place and is left out", value.key(), value.version());
+                } else {
+                    values.put(value.key(), new Held(value));
+                }
+            }
+            // They went in youngest first: using each again, oldest first, makes the order of use right.
+            final List<StoredValue> kept = found.stream()
+                .filter(value -> values.get(value.key()) != null && values.get(value.key()).value == value).toList();
+            return kept;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A durable value becomes readable. */
+    void publish(final StoredValue value) {
+        lock.lock();
+        try {
+            final Held before = values.put(value.key(), new Held(value));
+            if (before != null) {
+                retire(before);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Null when that version is not there. */
+    Held acquire(final ObjectKey key, final long version) {
+        lock.lock();
+        try {
+            final Held held = values.get(key);
+            if (held == null || held.value.version() != version) {
+                return null;
+            }
+            held.readers++;
+            return held;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void release(final Held held) {
+        lock.lock();
+        try {
+            held.readers--;
+            if (held.removed && held.readers == 0) {
+                resting.add(held.value);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes a value out; null when that version is not there. */
+    StoredValue remove(final ObjectKey key, final long version) {
+        lock.lock();
+        try {
+            final Held held = values.get(key);
+            if (held == null || held.value.version() != version) {
+                return null;
+            }
+            values.remove(key);
+            retire(held);
+            return held.value;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The values used longest ago that nobody reads, until they make up so many bytes. */
+    List<StoredValue> oldest(final long bytes) {
+        final List<StoredValue> oldest = new ArrayList<>();
+        lock.lock();
+        try {
+            long sum = 0;
+            for (final Held held : values.values()) {
+                if (sum >= bytes) {
+                    break;
+                }
+                if (held.readers == 0) {
+                    oldest.add(held.value);
+                    sum += extentBytes(held.value);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        return oldest;
+    }
+
+    /** A value that may not be evicted counts as used, so that others are looked at first. */
+    void defer(final StoredValue value) {
+        lock.lock();
+        try {
+            values.get(value.key());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    int size() {
+        lock.lock();
+        try {
+            return values.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** All values, oldest first. */
+    List<StoredValue> values() {
+        lock.lock();
+        try {
+            return values.values().stream().map(Held::value).toList();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** An extent that no value has, but that must not be used again yet. */
+    void rest(final StoredValue value) {
+        lock.lock();
+        try {
+            resting.add(value);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean hasResting() {
+        lock.lock();
+        try {
+            return !resting.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Gives the extents of removals that are durable now back to the allocator. */
+    void freeResting() {
+        lock.lock();
+        try {
+            for (final StoredValue value : resting) {
+                if (!allocator.free(value.offset(), extentBytes(value))) {
+                    throw new IllegalStateException("the allocator does not know the extent of " + value);
+                }
+            }
+            resting.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void retire(final Held held) {
+        held.removed = true;
+        if (held.readers == 0) {
+            resting.add(held.value);
+        }
+    }
+
+    private static long extentBytes(final StoredValue value) {
+        final long unit = OffsetAllocatorBackend.UNIT_BYTES;
+        return Math.max(unit, value.size() + unit - 1 & -unit);
+    }
+}
