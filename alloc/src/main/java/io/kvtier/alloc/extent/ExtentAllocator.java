@@ -327,15 +327,14 @@ public final class ExtentAllocator implements AutoCloseable {
     }
 
     private boolean claim(final int lane, final long first, final long count) {
-        final long held = map.claim(first, count, UnitMap.EXTENT);
-        if (held == UnitMap.CLAIMED) {
+        final long given = map.claim(first, count, UnitMap.EXTENT);
+        if (given == UnitMap.CLAIMED) {
             lanes.countAllocated(lane, count);
             return true;
         }
-        final long given = first + count - held;
         if (given > 0) {
             // Somebody may have seen these units as taken and lowered a bound: to everybody else this is a free.
-            raise(held, first + count);
+            raise(first, first + given);
             lanes.countAllocated(lane, given);
             lanes.countFreed(lane, given);
         }
