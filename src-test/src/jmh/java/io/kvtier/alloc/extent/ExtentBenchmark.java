@@ -119,4 +119,24 @@ public class ExtentBenchmark {
         holder.remove(space);
         return holder.refill(space);
     }
+
+    /** Allocates 1,024 extents one after the other in an empty space, then frees them. */
+    @Benchmark
+    public long sequence(final Space space, final Sequence sequence) {
+        for (int i = 0; i < sequence.offsets.length; i++) {
+            sequence.offsets[i] = space.source.allocate(sequence.sizes[i]);
+        }
+        for (int i = 0; i < sequence.offsets.length; i++) {
+            space.source.free(sequence.offsets[i], sequence.sizes[i]);
+        }
+        return sequence.offsets[0];
+    }
+
+    /** What one thread holds for a moment. */
+    @State(Scope.Thread)
+    public static class Sequence {
+        final long[] offsets = new long[1_024];
+        final long[] sizes = new SplittableRandom(7).longs(offsets.length).map(seed ->
+            Utilization.size(new SplittableRandom(seed))).toArray();
+    }
 }

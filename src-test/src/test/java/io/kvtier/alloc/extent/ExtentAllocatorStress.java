@@ -122,7 +122,7 @@ final class ExtentAllocatorStress {
     }
 
     private static void explore(final Class<?> scenario) {
-        new ModelCheckingOptions().iterations(10).invocationsPerIteration(300).threads(2).actorsPerThread(3)
+        new ModelCheckingOptions().iterations(7).invocationsPerIteration(250).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
     }
 

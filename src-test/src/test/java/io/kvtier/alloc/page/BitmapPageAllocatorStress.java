@@ -80,7 +80,7 @@ final class BitmapPageAllocatorStress {
     }
 
     private static void explore(final Class<?> scenario) {
-        new ModelCheckingOptions().iterations(8).invocationsPerIteration(300).threads(2).actorsPerThread(3)
+        new ModelCheckingOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
     }
 
