@@ -30,8 +30,8 @@ final class SnippetsTest {
     @Test
     void shouldShowInTheReadmeWhatIsCompiledHere() throws IOException {
         final Path source = ROOT.resolve("src-test/src/test/java/io/kvtier/Snippets.java");
-        assertEquals(between(source, "// @start region=\"readme\"\n", "    // @end"),
-            between(ROOT.resolve("README.md"), "```java\n", "```"));
+        assertEquals(between(source, "// @start region=\"readme\"\n", "\n    // @end"),
+            between(ROOT.resolve("README.md"), "```java\n", "\n```"));
     }
 
     @Test

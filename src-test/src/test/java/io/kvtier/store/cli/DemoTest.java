@@ -3,7 +3,9 @@ package io.kvtier.store.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.NotExercised;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.PutOutcome;
@@ -23,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -169,26 +172,49 @@ final class DemoTest {
         assertNothingLeft();
     }
 
-    @Test
-    void shouldLeaveNoDirectoryWhenTheProcessIsEnded() throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "--enable-native-access=ALL-UNNAMED", "--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED",
-            "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow",
-            "-cp", System.getProperty("java.class.path"), Main.class.getName()));
-        command.addAll(List.of(small("--rounds", "1000")));
+    /** As a shell would write it, to be run under another program too. */
+    private String longDemo() {
+        return "exec '" + Path.of(System.getProperty("java.home"), "bin", "java") + "' "
+            + "--enable-native-access=ALL-UNNAMED --add-exports java.base/jdk.internal.misc=ALL-UNNAMED "
+            + "-XX:+IgnoreUnrecognizedVMOptions --sun-misc-unsafe-memory-access=allow -cp '"
+            + System.getProperty("java.class.path") + "' " + Main.class.getName() + ' '
+            + String.join(" ", small("--rounds", "1000"));
+    }
+
+    /** Starts a demonstration that would go on for long, waits for something it prints, and sends its JVM a signal. */
+    private void endWithSignal(final String signal, final int status, final String printed, final String... command)
+        throws IOException, InterruptedException {
         final Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader out = new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            final String first = out.readLine();
-            assertTrue(first != null && first.contains(" of SSD in " + dir), first);
-            // Not Process.destroy(), which also closes the stream that is read below.
-            process.toHandle().destroy();
+            final StringBuilder read = new StringBuilder();
+            while (read.indexOf(printed) < 0) {
+                final int next = out.read();
+                assertTrue(next >= 0, () -> "ended too early: " + read);
+                read.append((char) next);
+            }
+            final long jvm = Stream.concat(Stream.of(process.toHandle()), process.descendants())
+                .reduce((outer, inner) -> inner).orElseThrow().pid();
+            assertEquals(0, Commands.run("kill", "-" + signal, Long.toString(jvm)).code());
+            // The rest has to be read, or the process would wait for that.
+            out.lines().forEach(line -> read.append(line).append('\n'));
             assertTrue(process.waitFor(60, TimeUnit.SECONDS), "did not end");
-            assertEquals(143, process.exitValue(), "128 and SIGTERM: " + out.lines().toList());
+            assertEquals(status, process.exitValue(), read::toString);
         } finally {
             process.destroyForcibly();
         }
         assertNothingLeft();
+    }
+
+    @Test
+    void shouldLeaveNoDirectoryWhenTheProcessIsEnded() throws IOException, InterruptedException {
+        endWithSignal("TERM", 143, " of SSD in " + dir, "sh", "-c", longDemo());
+    }
+
+    @Test
+    void shouldPaintABarOnATerminalAndLeaveNoDirectoryWhenInterruptedThere() throws IOException, InterruptedException {
+        final Commands.Result script = Commands.run("script", "-qec", "true", "/dev/null");
+        NotExercised.require("script", script.code() == 0, "the program that makes a terminal: " + script.output());
+        endWithSignal("INT", 130, "get   0% [", "script", "-qec", longDemo(), "/dev/null");
     }
 }
