@@ -41,6 +41,7 @@ public abstract class TransportContract {
     private static final int[] OFFSETS = {0, 1, 511, 512, 4095, 4096, 4097, 65_535, MIB - 1, MIB};
     private static final int[] SHIFTS = {0, 1, 512};
     private static final int GUARD = 4096;
+    private static final int BORDERS_BYTES = 2 * MIB + GUARD;
 
     private final List<HostRegion> regions = new ArrayList<>();
     private TransferEngine engine;
@@ -98,9 +99,9 @@ public abstract class TransportContract {
     @ParameterizedTest
     @MethodSource("offsets")
     void shouldWriteExactlyTheBytesAskedForAtAnyBorder(final int offset) throws IOException {
-        final byte[] model = PatternBytes.of(offset, 3 * MIB);
+        final byte[] model = PatternBytes.of(offset, BORDERS_BYTES);
         final Segment segment = open(engine(), "s", model);
-        final HostRegion local = region(2 * MIB);
+        final HostRegion local = region(MIB + GUARD);
         PatternBytes.fill(local.segment(), offset + 1000L);
         final byte[] bytes = PatternBytes.copyOf(local.segment());
         for (final int length : LENGTHS) {
@@ -116,13 +117,14 @@ public abstract class TransportContract {
     @ParameterizedTest
     @MethodSource("offsets")
     void shouldReadExactlyTheBytesAskedForAtAnyBorder(final int offset) throws IOException {
-        final byte[] model = PatternBytes.of(offset, 3 * MIB);
+        final byte[] model = PatternBytes.of(offset, BORDERS_BYTES);
         final Segment segment = open(engine(), "s", model);
-        final HostRegion local = region(2 * MIB);
+        final byte[] junk = PatternBytes.of(offset + 1000L, MIB + 3 * GUARD);
+        final HostRegion local = region(junk.length);
         for (final int length : LENGTHS) {
             for (final int shift : SHIFTS) {
-                PatternBytes.fill(local.segment(), length);
-                final byte[] expected = PatternBytes.of(length, 2 * MIB);
+                local.segment().copyFrom(MemorySegment.ofArray(junk));
+                final byte[] expected = junk.clone();
                 System.arraycopy(model, offset, expected, GUARD + shift, length);
 
                 read(local.slice(GUARD + shift, length), segment, offset);
@@ -135,7 +137,7 @@ public abstract class TransportContract {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {(16 << 20) - 1, 16 << 20, (16 << 20) + 1, (32 << 20) + 4097})
+    @ValueSource(ints = {(16 << 20) - 1, 16 << 20, (16 << 20) + 1})
     void shouldMoveMoreThanOneSlice(final int length) throws IOException {
         final int offset = 4095;
         final byte[] model = PatternBytes.of(1, length + 2 * GUARD);
@@ -155,7 +157,7 @@ public abstract class TransportContract {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5, 6})
+    @ValueSource(longs = {1, 2, 3, 4})
     void shouldDoAsTheModelWhenManyRandomRequestsFollowOneAnother(final long seed) throws IOException {
         final SplittableRandom random = new SplittableRandom(seed);
         final int size = MIB + random.nextInt(MIB);
@@ -330,8 +332,8 @@ public abstract class TransportContract {
 
     @Test
     void shouldServeHundredsOfVirtualThreadsAtOnce() throws Exception {
-        final int threads = 400;
-        final int each = 16 * 4096;
+        final int threads = 300;
+        final int each = 8 * 4096;
         final TransferEngine with = engine(new TransferConfig(4096, 30_000));
         final Segment segment = open(with, "s", new byte[threads * each]);
         final HostRegion local = region(2L * threads * each);
