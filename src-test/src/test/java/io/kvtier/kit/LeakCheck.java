@@ -6,16 +6,23 @@ import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import java.util.Map;
 import org.junit.jupiter.api.extension.AfterEachCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestInstanceFactoryContext;
+import org.junit.jupiter.api.extension.TestInstancePreConstructCallback;
 
 /** Fails a test that leaves native bytes or handles behind: {@code @ExtendWith(LeakCheck.class)}. */
-public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
+public final class LeakCheck implements TestInstancePreConstructCallback, AfterEachCallback {
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(LeakCheck.class);
 
+    // Before the fields of the test are made, which may hold native resources of their own.
     @Override
-    public void beforeEach(final ExtensionContext context) {
+    public void preConstructTestInstance(final TestInstanceFactoryContext factory, final ExtensionContext context) {
         context.getStore(NAMESPACE).put("before", NativeResources.snapshot());
+    }
+
+    @Override
+    public ExtensionContextScope getTestInstantiationExtensionContextScope(final ExtensionContext root) {
+        return ExtensionContextScope.TEST_METHOD;
     }
 
     @Override

@@ -49,6 +49,7 @@ public final class IoThreads implements AutoCloseable {
      */
     public void execute(final Runnable task) {
         places.acquireUninterruptibly();
+        boolean accepted = false;
         try {
             executor.execute(() -> {
                 try {
@@ -57,9 +58,12 @@ public final class IoThreads implements AutoCloseable {
                     places.release();
                 }
             });
-        } catch (final RejectedExecutionException e) {
-            places.release();
-            throw e;
+            accepted = true;
+        } finally {
+            // Refused, or the system has no thread left to give.
+            if (!accepted) {
+                places.release();
+            }
         }
     }
 

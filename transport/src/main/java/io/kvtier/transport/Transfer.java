@@ -17,6 +17,10 @@ import java.util.concurrent.atomic.AtomicReference;
  * <b>Blocking:</b> only {@link #await}; a virtual thread parks.
  */
 public final class Transfer {
+    /** Stands for a good end, so that a late cancel or failure finds the outcome decided. */
+    private static final TransferFailure NONE =
+        new TransferFailure(TransferFailure.Kind.FAILED, "", 0, false, "", 0, 0, "none");
+
     private final AtomicInteger open;
     private final AtomicLong moved = new AtomicLong();
     private final AtomicReference<TransferFailure> failure = new AtomicReference<>();
@@ -65,15 +69,14 @@ public final class Transfer {
      * @return the first failure; null when there was none so far.
      */
     public TransferFailure failure() {
-        return failure.get();
+        final TransferFailure first = failure.get();
+        return first == NONE ? null : first;
     }
 
     /** Asks not to start what has not been started. Running slices still end by themselves; wait for them. */
     public void cancel() {
-        if (!isDone()) {
-            failure.compareAndSet(null, new TransferFailure(TransferFailure.Kind.CANCELED, "", 0, false, "", 0, bytes,
-                "cancelled by the caller"));
-        }
+        failure.compareAndSet(null, new TransferFailure(TransferFailure.Kind.CANCELED, "", 0, false, "", 0, bytes,
+            "cancelled by the caller"));
     }
 
     /**
@@ -95,8 +98,8 @@ public final class Transfer {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        if (failure.get() != null) {
-            throw new TransferException(failure.get());
+        if (failure() != null) {
+            throw new TransferException(failure());
         }
     }
 
@@ -136,12 +139,13 @@ public final class Transfer {
             failure.compareAndSet(null, problem);
         }
         if (open.decrementAndGet() == 0) {
+            failure.compareAndSet(null, NONE);
             onEnd.run();
             ended.countDown();
-            if (failure.get() == null) {
+            if (failure() == null) {
                 future.complete(this);
             } else {
-                future.completeExceptionally(new TransferException(failure.get()));
+                future.completeExceptionally(new TransferException(failure()));
             }
         }
     }

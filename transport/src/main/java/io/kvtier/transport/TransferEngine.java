@@ -205,7 +205,7 @@ public final class TransferEngine implements AutoCloseable {
                     handle, 0);
                 try {
                     transport.sync(slice);
-                } catch (final RuntimeException e) {
+                } catch (final RuntimeException | Error e) {
                     slice.failed(e);
                 }
             }
@@ -242,6 +242,7 @@ public final class TransferEngine implements AutoCloseable {
     /** Refuses new requests, waits for running ones, closes segments and transports. A second call does nothing. */
     @Override
     public void close() {
+        final List<Runnable> closings = new ArrayList<>();
         lock.lock();
         try {
             if (closed) {
@@ -252,12 +253,14 @@ public final class TransferEngine implements AutoCloseable {
             if (abandoned) {
                 return;
             }
+            // Taken under the lock: a segment may be closed by another thread just now.
+            segments.values().forEach(open -> closings.add(() -> closeHandles(open.segment)));
+            segments.clear();
         } finally {
             lock.unlock();
         }
-        segments.values().forEach(open -> closeHandles(open.segment));
-        segments.clear();
-        transports.forEach(Transport::close);
+        transports.forEach(transport -> closings.add(transport::close));
+        closeAll(closings);
     }
 
     private record Planned(Transport transport, List<Slice> slices) {
@@ -361,7 +364,8 @@ public final class TransferEngine implements AutoCloseable {
         slice.added();
         try {
             transport.submit(slice);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // An Error too (no thread left, for one), or the transfer would never end.
             slice.failed(e);
         }
     }
@@ -382,8 +386,12 @@ public final class TransferEngine implements AutoCloseable {
             if (request.offset() < 0 || end < request.offset()) {
                 throw invalid(request, i, "offset " + request.offset() + " is negative or runs past 2^63");
             }
-            if (!request.local().segment().isNative()) {
+            final MemorySegment local = request.local().segment();
+            if (!local.isNative()) {
                 throw invalid(request, i, "the local memory is a heap array, which can move; copy it to native memory");
+            }
+            if (request.direction() == Direction.READ && local.isReadOnly()) {
+                throw invalid(request, i, "the local memory to read into is read-only");
             }
             wanted.add(request.segment());
         }
@@ -445,7 +453,28 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     private static void closeHandles(final Segment segment) {
-        segment.handles().forEach(TransportSegment::close);
+        final List<Runnable> closings = new ArrayList<>();
+        segment.handles().forEach(handle -> closings.add(handle::close));
+        closeAll(closings);
+    }
+
+    /** Runs all of it; the first exception is thrown at the end and carries the others. */
+    private static void closeAll(final List<Runnable> closings) {
+        RuntimeException first = null;
+        for (final Runnable closing : closings) {
+            try {
+                closing.run();
+            } catch (final RuntimeException e) {
+                if (first == null) {
+                    first = e;
+                } else if (first != e) {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
     }
 
     private static TransferException invalid(final TransferRequest request, final int index, final String problem) {

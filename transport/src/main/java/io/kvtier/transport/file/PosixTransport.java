@@ -94,7 +94,7 @@ public final class PosixTransport implements Transport {
         threads.execute(() -> {
             try {
                 ((FileHandle) slice.handle()).buffered().sync();
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 slice.failed(e);
                 return;
             }
@@ -132,8 +132,9 @@ public final class PosixTransport implements Transport {
                 AlignedIo.write(handle, slice.local(), slice.offset(), bounce);
                 count = slice.length();
             }
-        } catch (final RuntimeException | InternalError e) {
-            // InternalError: the caller's memory is a mapped file that was cut under the transfer.
+        } catch (final RuntimeException | Error e) {
+            // An Error too, or the transfer would never end. InternalError: the caller's memory is a mapped file that
+            // was cut under the transfer.
             slice.failed(e);
             return;
         }

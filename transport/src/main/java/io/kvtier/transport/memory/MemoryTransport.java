@@ -50,11 +50,25 @@ public final class MemoryTransport implements Transport {
 
     @Override
     public String check(final Slice slice) {
-        final long size = slice.handle().byteSize();
+        final MemorySegment memory = ((RegionHandle) slice.handle()).memory();
+        if (!isUsable(slice.local())) {
+            return "the local memory is closed or belongs to another thread";
+        }
+        if (!isUsable(memory)) {
+            return "the region of the segment is closed or belongs to another thread";
+        }
+        if (slice.direction() == Direction.WRITE && memory.isReadOnly()) {
+            return "the region of the segment is read-only";
+        }
+        final long size = memory.byteSize();
         return slice.length() > size - slice.offset()
             ? "bytes " + slice.offset() + " to " + (slice.offset() + slice.length()) + " are not inside the segment of "
                 + size + " bytes"
             : null;
+    }
+
+    private static boolean isUsable(final MemorySegment memory) {
+        return memory.scope().isAlive() && memory.isAccessibleBy(Thread.currentThread());
     }
 
     @Override

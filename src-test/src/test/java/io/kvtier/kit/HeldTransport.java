@@ -1,0 +1,139 @@
+package io.kvtier.kit;
+
+import io.kvtier.bindings.Availability;
+import io.kvtier.transport.Capability;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.Slice;
+import io.kvtier.transport.Transport;
+import io.kvtier.transport.TransportKind;
+import io.kvtier.transport.TransportSegment;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A transport that moves nothing: it keeps the slices, and a test ends them one by one. */
+public final class HeldTransport implements Transport {
+    private final Capability capability;
+    private final List<Slice> slices = new CopyOnWriteArrayList<>();
+    private final List<Slice> syncs = new CopyOnWriteArrayList<>();
+    private final AtomicInteger openHandles = new AtomicInteger();
+    private final AtomicInteger closes = new AtomicInteger();
+    private volatile RuntimeException openFailure;
+    private volatile RuntimeException closeFailure;
+    private volatile Throwable submitFailure;
+    private volatile String problem;
+
+    public HeldTransport(final TransportKind kind, final Segment.Kind... segments) {
+        this(kind, Availability.yes("held by a test"), segments);
+    }
+
+    public HeldTransport(final TransportKind kind, final Availability availability, final Segment.Kind... segments) {
+        capability = new Capability(kind, Set.of(segments), availability);
+    }
+
+    /** Slices given so far, in order, ended ones included. */
+    public List<Slice> slices() {
+        return List.copyOf(slices);
+    }
+
+    public List<Slice> syncs() {
+        return List.copyOf(syncs);
+    }
+
+    public int openHandles() {
+        return openHandles.get();
+    }
+
+    public int closes() {
+        return closes.get();
+    }
+
+    /** Lets opening a segment fail; null to let it go well again. */
+    public void failOpen(final RuntimeException failure) {
+        openFailure = failure;
+    }
+
+    /** Lets closing handles and the transport fail, after they were closed. */
+    public void failClose(final RuntimeException failure) {
+        closeFailure = failure;
+    }
+
+    /** Lets submit and sync throw a runtime exception or an error. */
+    public void failSubmit(final Throwable failure) {
+        submitFailure = failure;
+    }
+
+    /** What check says of every slice; null for nothing wrong. */
+    public void refuse(final String words) {
+        problem = words;
+    }
+
+    @Override
+    public Capability capability() {
+        return capability;
+    }
+
+    @Override
+    public TransportSegment open(final Segment segment) {
+        if (openFailure != null) {
+            throw openFailure;
+        }
+        openHandles.incrementAndGet();
+        return new Handle();
+    }
+
+    @Override
+    public String check(final Slice slice) {
+        return problem;
+    }
+
+    @Override
+    public void submit(final Slice slice) {
+        throwIfTold();
+        slices.add(slice);
+    }
+
+    @Override
+    public void sync(final Slice slice) {
+        throwIfTold();
+        syncs.add(slice);
+    }
+
+    @Override
+    public void close() {
+        closes.incrementAndGet();
+        if (closeFailure != null) {
+            throw closeFailure;
+        }
+    }
+
+    private void throwIfTold() {
+        if (submitFailure instanceof Error error) {
+            throw error;
+        }
+        if (submitFailure instanceof RuntimeException exception) {
+            throw exception;
+        }
+    }
+
+    private final class Handle implements TransportSegment {
+        private boolean closed;
+
+        @Override
+        public long byteSize() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public synchronized void close() {
+            if (!closed) {
+                closed = true;
+                openHandles.decrementAndGet();
+                if (closeFailure != null) {
+                    throw closeFailure;
+                }
+            }
+        }
+    }
+}

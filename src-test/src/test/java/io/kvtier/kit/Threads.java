@@ -1,0 +1,39 @@
+package io.kvtier.kit;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+/** Threads of tests. */
+public final class Threads {
+    private Threads() {
+    }
+
+    /** Runs something on a platform thread of its own. */
+    public static <T> CompletableFuture<T> start(final Supplier<T> body) {
+        return CompletableFuture.supplyAsync(body, command -> Thread.ofPlatform().daemon().start(command));
+    }
+
+    /** Runs something on a platform thread of its own. */
+    public static CompletableFuture<Void> start(final Runnable body) {
+        return CompletableFuture.runAsync(body, command -> Thread.ofPlatform().daemon().start(command));
+    }
+
+    /**
+     * Waits until a thread waits for something or has ended, without saying for how long.
+     *
+     * @param thread the thread, started.
+     * @return whether it is waiting, and has not ended.
+     */
+    public static boolean awaitWaiting(final Thread thread) {
+        while (true) {
+            final Thread.State state = thread.getState();
+            if (state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING) {
+                return true;
+            }
+            if (state == Thread.State.TERMINATED) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+    }
+}
