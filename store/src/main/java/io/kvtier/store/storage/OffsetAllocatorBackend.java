@@ -262,29 +262,48 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     /** Evicts about so many bytes; false when nothing could be. Afterwards the bytes are free to be allocated. */
     private boolean evict(final long bytes, final Owner owner) {
-        long freed = 0;
+        final List<IndexRecord> removals = retire(bytes, owner);
+        append(removals);
+        return freeResting() || !removals.isEmpty();
+    }
+
+    /** Takes the oldest values that may go out of the index, until they make up so many bytes. */
+    private List<IndexRecord> retire(final long bytes, final Owner owner) {
+        final List<IndexRecord> removals = new ArrayList<>();
+        long retired = 0;
         // Each value is asked about once: those that have to stay are put behind the others.
         int left = index.size();
-        while (freed < bytes && left > 0) {
-            final List<StoredValue> victims = index.oldest(bytes - freed);
+        while (retired < bytes && left > 0) {
+            final List<StoredValue> victims = index.oldest(bytes - retired);
             if (victims.isEmpty()) {
                 break;
             }
             left -= victims.size();
             final List<Boolean> allowed = owner.mayEvict(victims);
-            final List<IndexRecord> records = new ArrayList<>(victims.size());
             for (int i = 0; i < victims.size(); i++) {
                 final StoredValue victim = victims.get(i);
                 if (!allowed.get(i)) {
                     index.defer(victim);
                 } else if (index.remove(victim.key(), victim.version()) != null) {
-                    records.add(IndexRecord.removed(victim));
-                    freed += extentBytes(victim.size());
+                    removals.add(IndexRecord.removed(victim));
+                    retired += extentBytes(victim.size());
                 }
             }
-            append(records);
         }
-        return freeResting() || freed > 0;
+        return removals;
+    }
+
+    /**
+     * Where there will be no room for another batch like this one, what has to go for it goes with this one's records,
+     * so that a full disk needs no durable log for the removals and another for what takes their place.
+     */
+    private List<IndexRecord> retireAhead(final List<Pending> good, final Owner owner) {
+        long next = 0;
+        for (final Pending pending : good) {
+            next += extentBytes(pending.item.size());
+        }
+        final long free = allocator.capacityBytes() - allocator.allocatedBytes();
+        return free >= next ? List.of() : retire(next - free, owner);
     }
 
     private boolean freeResting() {
@@ -343,20 +362,22 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                     allocator.free(pending.offset, extentBytes(pending.item.size()));
                 }
             }
-            commitGood(good);
+            commitGood(good, owner);
         } finally {
             logLock.unlock();
         }
     }
 
-    private void commitGood(final List<Pending> good) {
+    private void commitGood(final List<Pending> good, final Owner owner) {
         if (good.isEmpty()) {
             return;
         }
         final List<StoredValue> values = good.stream().map(pending -> new StoredValue(pending.item.key(),
             pending.item.version(), pending.offset, pending.item.size(), pending.checksum)).toList();
         try {
-            append(values.stream().map(IndexRecord::stored).toList());
+            final List<IndexRecord> records = new ArrayList<>(retireAhead(good, owner));
+            values.forEach(value -> records.add(IndexRecord.stored(value)));
+            append(records);
             log.sync();
         } catch (final RuntimeException e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));
