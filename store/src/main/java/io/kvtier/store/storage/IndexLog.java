@@ -170,7 +170,7 @@ final class IndexLog implements AutoCloseable {
     }
 
     private List<StoredValue> read() {
-        final Map<ObjectKeyVersion, StoredValue> live = new LinkedHashMap<>();
+        final Map<ObjectKey, StoredValue> live = new LinkedHashMap<>();
         try (BlockFile old = opener.open(path.toString(), OpenMode.READ); Arena arena = Arena.ofConfined()) {
             final MemorySegment window = arena.allocate(WINDOW_BYTES);
             checkHeader(fill(old, window, 0));
@@ -187,21 +187,30 @@ final class IndexLog implements AutoCloseable {
 
     /** Applies every whole record; returns where the log ends. */
     private static long replay(final BlockFile old, final MemorySegment window,
-        final Map<ObjectKeyVersion, StoredValue> live) {
+        final Map<ObjectKey, StoredValue> live) {
         long at = HEADER_BYTES;
         while (true) {
             final ByteBuffer buffer = fill(old, window, at);
             for (IndexRecord next = IndexRecord.decode(buffer); next != null; next = IndexRecord.decode(buffer)) {
-                final ObjectKeyVersion name = new ObjectKeyVersion(next.value().key(), next.value().version());
-                live.remove(name);
-                if (!next.removed()) {
-                    live.put(name, next.value());
-                }
+                apply(next, live);
             }
             if (buffer.position() == 0) {
                 return at;
             }
             at += buffer.position();
+        }
+    }
+
+    /** As the index did when the record was written: a value takes the place of any earlier one of its key. */
+    private static void apply(final IndexRecord next, final Map<ObjectKey, StoredValue> live) {
+        final StoredValue value = next.value();
+        final StoredValue before = live.get(value.key());
+        if (!next.removed()) {
+            // Out and in again: the order of the log is the order of use.
+            live.remove(value.key());
+            live.put(value.key(), value);
+        } else if (before != null && before.version() == value.version()) {
+            live.remove(value.key());
         }
     }
 
@@ -213,9 +222,6 @@ final class IndexLog implements AutoCloseable {
     private static ByteBuffer fill(final BlockFile old, final MemorySegment window, final long at) {
         final long count = BlockIo.readFully(old, window, at);
         return window.asSlice(0, count).asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
-    }
-
-    private record ObjectKeyVersion(ObjectKey key, long version) {
     }
 
     private static long write(final BlockFile target, final long start, final List<IndexRecord> records) {
