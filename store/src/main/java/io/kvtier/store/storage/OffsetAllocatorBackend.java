@@ -220,7 +220,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         try {
             long needed = 0;
             for (final Pending pending : batch) {
-                needed += extentBytes(pending.item.size());
+                final long bytes = extentBytes(pending.item.size());
+                // A value that never fits must not drive others out.
+                needed += bytes <= allocator.capacityBytes() ? bytes : 0;
             }
             keepBelowWatermark(needed, owner);
             for (final Pending pending : batch) {
@@ -233,6 +235,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     private void keepBelowWatermark(final long needed, final Owner owner) {
         final long capacity = allocator.capacityBytes();
+        // What was removed already makes room before anything else is.
+        if (allocator.allocatedBytes() + needed > options.highWatermark() * capacity) {
+            freeResting();
+        }
         final long used = allocator.allocatedBytes();
         if (used + needed > options.highWatermark() * capacity) {
             final double target = options.highWatermark() >= 1 ? capacity : options.lowWatermark() * capacity;
