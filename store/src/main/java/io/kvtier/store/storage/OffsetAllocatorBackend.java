@@ -12,6 +12,7 @@ import io.kvtier.transport.file.FileOpener;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
@@ -145,8 +146,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         });
         batch.stream().filter(Pending::isUnderWay).forEach(this::startWrite);
         // The processor takes checksums while the disk takes the bytes.
-        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.checksum =
-            BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size())));
+        batch.stream().filter(Pending::isUnderWay).forEach(OffsetAllocatorBackend::takeChecksum);
         batch.stream().filter(pending -> pending.transfer != null).forEach(OffsetAllocatorBackend::awaitWrite);
         makeDataDurable(batch);
         logThread.call(() -> {
@@ -325,8 +325,17 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         final long padded = extentBytes(pending.item.size());
         final long length = memory.length() >= padded ? padded : pending.item.size();
         try {
+            Objects.checkFromIndexSize(0, pending.item.size(), memory.length());
             pending.transfer = engine.submit(List.of(TransferRequest.write(
                 memory.region().slice(memory.offset(), length), segment, fileOffset(pending.offset))));
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+        }
+    }
+
+    private static void takeChecksum(final Pending pending) {
+        try {
+            pending.checksum = BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size()));
         } catch (final RuntimeException e) {
             pending.fail(Outcome.FAILED, e);
         }
@@ -359,8 +368,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             for (final Pending pending : batch) {
                 // A removal asks the owner first and this backend second. So either the owner knows of it here and
                 // no record is written, or the removal comes for the lock after this and writes a record of its own.
-                if (pending.isUnderWay() && !owner.isCurrent(pending.item.key(), pending.item.version())) {
-                    pending.fail(Outcome.REMOVED_MEANWHILE, null);
+                if (pending.isUnderWay()) {
+                    askWhetherCurrent(pending, owner);
                 }
                 if (pending.isUnderWay()) {
                     good.add(pending);
@@ -371,6 +380,16 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             commitGood(good, owner);
         } finally {
             logLock.unlock();
+        }
+    }
+
+    private static void askWhetherCurrent(final Pending pending, final Owner owner) {
+        try {
+            if (!owner.isCurrent(pending.item.key(), pending.item.version())) {
+                pending.fail(Outcome.REMOVED_MEANWHILE, null);
+            }
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
         }
     }
 
