@@ -2,7 +2,9 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
@@ -13,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
@@ -49,6 +52,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
     private final ReentrantLock logLock = new ReentrantLock();
+    /** Held across an fdatasync of the data, never together with another lock. */
+    private final ReentrantLock syncLock = new ReentrantLock();
+    private final AtomicLong refusedSyncs = new AtomicLong();
     private boolean closed;
 
     /**
@@ -144,11 +150,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             reserve(batch, owner);
             return null;
         });
+        final long refusedBefore = refusedSyncs.get();
         batch.stream().filter(Pending::isUnderWay).forEach(this::startWrite);
         // The processor takes checksums while the disk takes the bytes.
         batch.stream().filter(Pending::isUnderWay).forEach(OffsetAllocatorBackend::takeChecksum);
         batch.stream().filter(pending -> pending.transfer != null).forEach(OffsetAllocatorBackend::awaitWrite);
-        makeDataDurable(batch);
+        makeDataDurable(batch, refusedBefore);
         logThread.call(() -> {
             commit(batch, owner);
             return null;
@@ -349,15 +356,31 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private void makeDataDurable(final List<Pending> batch) {
+    /**
+     * The kernel reports a lost write to one fdatasync only, whoever calls it, and the next one succeeds. So a refusal
+     * is one for every batch that had begun to write by then.
+     */
+    private void makeDataDurable(final List<Pending> batch, final long refusedBefore) {
         if (batch.stream().noneMatch(Pending::isUnderWay)) {
             return;
         }
+        syncLock.lock();
         try {
             engine.sync(segment).await();
+            if (refusedSyncs.get() != refusedBefore) {
+                failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "another batch's sync of the backing file "
+                    + "in " + options.directory() + " failed, which may have lost this one's bytes; store them again"));
+            }
         } catch (final RuntimeException e) {
-            batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, e));
+            refusedSyncs.incrementAndGet();
+            failAll(batch, e);
+        } finally {
+            syncLock.unlock();
         }
+    }
+
+    private static void failAll(final List<Pending> batch, final Throwable why) {
+        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, why));
     }
 
     /** Everything that was written becomes part of the index, or its extents are given back. */
