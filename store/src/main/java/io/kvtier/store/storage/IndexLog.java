@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.zip.CRC32C;
+import org.agrona.CloseHelper;
 
 /**
  * The index on disk: an append-only log of {@link IndexRecord}s behind a header, rewritten when most of it is dead.
@@ -144,12 +145,13 @@ final class IndexLog implements AutoCloseable {
             fresh.sync();
             DurableNames.rename(temporary(), path);
             done = true;
-            close();
+            final BlockFile old = file;
             file = fresh;
             end = freshEnd;
             rewrittenEnd = freshEnd;
             zeroedEnd = freshEnd;
             damaged = false;
+            CloseHelper.quietClose(old);
         } finally {
             if (!done) {
                 fresh.close();

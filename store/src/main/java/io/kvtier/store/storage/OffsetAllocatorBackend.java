@@ -11,6 +11,7 @@ import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.TransferRequest;
 import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,10 +102,15 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         this.directoryLock = directoryLock;
         this.engine = engine;
         this.log = opened.log();
-        this.segment = engine.openSegment(file.path().toUri().toString());
         this.allocator = ExtentAllocator.create(file.capacity(), UNIT_BYTES, ALLOCATOR_LANES);
-        this.index = new StoredIndex(allocator);
-        this.recovered = index.restore(opened.values(), file.capacity());
+        try {
+            this.index = new StoredIndex(allocator);
+            this.recovered = index.restore(opened.values(), file.capacity());
+            this.segment = engine.openSegment(file.path().toUri().toString());
+        } catch (final RuntimeException e) {
+            allocator.close();
+            throw e;
+        }
     }
 
     /**
@@ -124,11 +130,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         IndexLog log = null;
         try {
             final long capacity = options.capacity() & -UNIT_BYTES;
-            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
-            if (file.created()) {
-                // An index without its backing file names bytes that are gone.
+            if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
+                // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
+                // it would be refused ever after.
                 DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
             }
+            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
             final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
             log = opened.log();
             return new OffsetAllocatorBackend(options, lock, engine, file, opened);
