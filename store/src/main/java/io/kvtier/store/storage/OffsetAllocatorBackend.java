@@ -40,6 +40,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     /** Reservations are made under one lock, so one cursor is enough. */
     private static final int ALLOCATOR_LANES = 1;
     private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
+    /** A batch of more than this part of the disk drives out what it needs and no more. */
+    private static final long LARGE_BATCH = 8;
     private static final int LOG_THREADS = 1;
     private static final int LOG_QUEUE = 4096;
 
@@ -323,7 +325,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             next += extentBytes(pending.item.size());
         }
         final long free = allocator.capacityBytes() - allocator.allocatedBytes();
-        return free >= next ? List.of() : retire(next - free, owner);
+        return free >= next || next > allocator.capacityBytes() / LARGE_BATCH ? List.of() : retire(next - free, owner);
     }
 
     private boolean freeResting() {
