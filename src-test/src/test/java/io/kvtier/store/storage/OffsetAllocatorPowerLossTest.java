@@ -124,7 +124,8 @@ class OffsetAllocatorPowerLossTest {
                 }
                 files.failSync(n);
                 for (int i = 0; i < 8; i++) {
-                    ledger.store(rig, i % 2 == 0, List.of(Value.of("after" + i, 1, 2 * UNIT - 9)));
+                    // Long names: a record is then in blocks of the log that no later record writes again.
+                    ledger.store(rig, i % 2 == 0, List.of(Value.of("after" + i + "x".repeat(4000), 1, 2 * UNIT - 9)));
                 }
                 assertFalse(ledger.failures().isEmpty(), "no sync failed");
                 files.cut();
