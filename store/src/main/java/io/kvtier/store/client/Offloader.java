@@ -116,7 +116,8 @@ final class Offloader implements AutoCloseable {
     private void answer(final OffloadTask task, final Result result) {
         final OffloadResult told = switch (result.outcome()) {
             case STORED -> OffloadResult.STORED;
-            case REMOVED_MEANWHILE, TOO_LARGE, NO_SPACE -> OffloadResult.VALUE_REFUSED;
+            case REMOVED_MEANWHILE -> OffloadResult.OBSOLETE;
+            case TOO_LARGE, NO_SPACE -> OffloadResult.VALUE_REFUSED;
             case FAILED -> OffloadResult.DISK_FAILED;
         };
         if (result.cause() != null) {
