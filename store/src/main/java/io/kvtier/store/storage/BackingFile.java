@@ -35,9 +35,8 @@ import java.util.zip.CRC32C;
  * @param path      where it is.
  * @param capacity  bytes of the extent space.
  * @param storageId made with the file; the index names it, so that the two cannot be mixed up.
- * @param created   whether it was made just now.
  */
-record BackingFile(Path path, long capacity, UUID storageId, boolean created) {
+record BackingFile(Path path, long capacity, UUID storageId) {
     static final String FILE_NAME = "kv_cache.data";
     static final int FORMAT_VERSION = 1;
     static final long HEADER_BYTES = 4096;
@@ -76,17 +75,24 @@ record BackingFile(Path path, long capacity, UUID storageId, boolean created) {
         final Path temporary = Path.of(path + TEMPORARY_SUFFIX);
         final UUID id = UUID.randomUUID();
         boolean done = false;
-        try (BlockFile file = opener.open(temporary.toString(), OpenMode.CREATE_NEW)) {
-            file.preallocate(0, HEADER_BYTES + capacity);
-            writeHeader(file, capacity, unit, id);
+        try {
+            fill(temporary, capacity, unit, id, opener);
+            DurableNames.rename(temporary, path);
             done = true;
         } finally {
             if (!done) {
                 DurableNames.deleteIfExists(temporary);
             }
         }
-        DurableNames.rename(temporary, path);
-        return new BackingFile(path, capacity, id, true);
+        return new BackingFile(path, capacity, id);
+    }
+
+    private static void fill(final Path path, final long capacity, final long unit, final UUID id,
+        final FileOpener opener) {
+        try (BlockFile file = opener.open(path.toString(), OpenMode.CREATE_NEW)) {
+            file.preallocate(0, HEADER_BYTES + capacity);
+            writeHeader(file, capacity, unit, id);
+        }
     }
 
     private static BackingFile existing(final Path path, final long capacity, final long unit,
@@ -108,7 +114,7 @@ record BackingFile(Path path, long capacity, UUID storageId, boolean created) {
                 file.preallocate(0, HEADER_BYTES + capacity);
                 writeHeader(file, capacity, unit, id);
             }
-            return new BackingFile(path, capacity, id, false);
+            return new BackingFile(path, capacity, id);
         }
     }
 

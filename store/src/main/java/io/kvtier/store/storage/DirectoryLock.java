@@ -5,8 +5,13 @@ import io.kvtier.store.StoreException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Keeps a directory for one store, of this process or any other on the host, as long as it is open. The kernel gives
@@ -15,25 +20,38 @@ import java.nio.file.StandardOpenOption;
 final class DirectoryLock implements AutoCloseable {
     private static final String FILE_NAME = "LOCK";
 
+    /**
+     * Locks of this process. The kernel drops all locks that a process has on a file when the process closes any of its
+     * descriptors of it (fcntl(2)), so a lock file that is held must not even be opened again.
+     */
+    private static final Set<Object> HELD = ConcurrentHashMap.newKeySet();
+
+    private final Object name;
     private final FileChannel channel;
 
-    private DirectoryLock(final FileChannel channel) {
+    private DirectoryLock(final Object name, final FileChannel channel) {
+        this.name = name;
         this.channel = channel;
     }
 
     static DirectoryLock take(final Path directory) {
         final Path file = directory.resolve(FILE_NAME);
+        Object name = null;
         FileChannel channel = null;
         try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            if (channel.tryLock() != null) {
-                return new DirectoryLock(channel);
+            name = nameOf(file);
+            if (HELD.add(name)) {
+                channel = FileChannel.open(file, StandardOpenOption.WRITE);
+                if (channel.tryLock() != null) {
+                    return new DirectoryLock(name, channel);
+                }
+                release(name, channel);
             }
-            close(channel);
         } catch (final OverlappingFileLockException e) {
-            close(channel);
+            // Somebody of this process who is not a store.
+            release(name, channel);
         } catch (final IOException e) {
-            close(channel);
+            release(name, channel);
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot write to directory " + directory
                 + "; name a directory that this process may write", e);
         }
@@ -42,9 +60,33 @@ final class DirectoryLock implements AutoCloseable {
             + " is locked); close that one or name another directory");
     }
 
+    /** Device and inode of the lock file, which is made when absent; one that exists is not opened. */
+    private static Object nameOf(final Path file) throws IOException {
+        try {
+            Files.createFile(file);
+        } catch (final FileAlreadyExistsException ignored) {
+            // The usual case.
+        }
+        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    }
+
     @Override
     public void close() {
-        close(channel);
+        // A second call must not give up what another store has taken since.
+        if (channel.isOpen()) {
+            release(name, channel);
+        }
+    }
+
+    /** The channel first: with the name gone, the next one may open the file. */
+    private static void release(final Object name, final FileChannel channel) {
+        try {
+            close(channel);
+        } finally {
+            if (name != null) {
+                HELD.remove(name);
+            }
+        }
     }
 
     private static void close(final FileChannel channel) {

@@ -22,7 +22,7 @@ final class DurableNames {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "cannot rename " + from + " to " + to, e);
         }
         // A rename is in the directory, which is durable only after its own fsync (fsync(2)).
-        try (PosixFile directory = PosixFile.open(to.getParent().toString(), OpenMode.READ)) {
+        try (PosixFile directory = PosixFile.open(to.toAbsolutePath().getParent().toString(), OpenMode.READ)) {
             directory.syncAll();
         }
     }

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.zip.CRC32C;
+import org.agrona.CloseHelper;
 
 /**
  * The index on disk: an append-only log of {@link IndexRecord}s behind a header, rewritten when most of it is dead.
@@ -144,12 +145,13 @@ final class IndexLog implements AutoCloseable {
             fresh.sync();
             DurableNames.rename(temporary(), path);
             done = true;
-            close();
+            final BlockFile old = file;
             file = fresh;
             end = freshEnd;
             rewrittenEnd = freshEnd;
             zeroedEnd = freshEnd;
             damaged = false;
+            CloseHelper.quietClose(old);
         } finally {
             if (!done) {
                 fresh.close();
@@ -170,7 +172,7 @@ final class IndexLog implements AutoCloseable {
     }
 
     private List<StoredValue> read() {
-        final Map<ObjectKeyVersion, StoredValue> live = new LinkedHashMap<>();
+        final Map<ObjectKey, StoredValue> live = new LinkedHashMap<>();
         try (BlockFile old = opener.open(path.toString(), OpenMode.READ); Arena arena = Arena.ofConfined()) {
             final MemorySegment window = arena.allocate(WINDOW_BYTES);
             checkHeader(fill(old, window, 0));
@@ -187,21 +189,30 @@ final class IndexLog implements AutoCloseable {
 
     /** Applies every whole record; returns where the log ends. */
     private static long replay(final BlockFile old, final MemorySegment window,
-        final Map<ObjectKeyVersion, StoredValue> live) {
+        final Map<ObjectKey, StoredValue> live) {
         long at = HEADER_BYTES;
         while (true) {
             final ByteBuffer buffer = fill(old, window, at);
             for (IndexRecord next = IndexRecord.decode(buffer); next != null; next = IndexRecord.decode(buffer)) {
-                final ObjectKeyVersion name = new ObjectKeyVersion(next.value().key(), next.value().version());
-                live.remove(name);
-                if (!next.removed()) {
-                    live.put(name, next.value());
-                }
+                apply(next, live);
             }
             if (buffer.position() == 0) {
                 return at;
             }
             at += buffer.position();
+        }
+    }
+
+    /** As the index did when the record was written: a value takes the place of any earlier one of its key. */
+    private static void apply(final IndexRecord next, final Map<ObjectKey, StoredValue> live) {
+        final StoredValue value = next.value();
+        final StoredValue before = live.get(value.key());
+        if (!next.removed()) {
+            // Out and in again: the order of the log is the order of use.
+            live.remove(value.key());
+            live.put(value.key(), value);
+        } else if (before != null && before.version() == value.version()) {
+            live.remove(value.key());
         }
     }
 
@@ -213,9 +224,6 @@ final class IndexLog implements AutoCloseable {
     private static ByteBuffer fill(final BlockFile old, final MemorySegment window, final long at) {
         final long count = BlockIo.readFully(old, window, at);
         return window.asSlice(0, count).asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
-    }
-
-    private record ObjectKeyVersion(ObjectKey key, long version) {
     }
 
     private static long write(final BlockFile target, final long start, final List<IndexRecord> records) {

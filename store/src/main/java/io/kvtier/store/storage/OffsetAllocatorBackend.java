@@ -2,16 +2,21 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.TransferRequest;
 import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
@@ -35,6 +40,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     /** Reservations are made under one lock, so one cursor is enough. */
     private static final int ALLOCATOR_LANES = 1;
     private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
+    /** A batch of more than this part of the disk drives out what it needs and no more. */
+    private static final long LARGE_BATCH = 8;
     private static final int LOG_THREADS = 1;
     private static final int LOG_QUEUE = 4096;
 
@@ -48,6 +55,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
     private final ReentrantLock logLock = new ReentrantLock();
+    /** Held across an fdatasync of the data, never together with another lock. */
+    private final ReentrantLock syncLock = new ReentrantLock();
+    private final AtomicLong refusedSyncs = new AtomicLong();
     private boolean closed;
 
     /**
@@ -94,10 +104,15 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         this.directoryLock = directoryLock;
         this.engine = engine;
         this.log = opened.log();
-        this.segment = engine.openSegment(file.path().toUri().toString());
         this.allocator = ExtentAllocator.create(file.capacity(), UNIT_BYTES, ALLOCATOR_LANES);
-        this.index = new StoredIndex(allocator);
-        this.recovered = index.restore(opened.values(), file.capacity());
+        try {
+            this.index = new StoredIndex(allocator);
+            this.recovered = index.restore(opened.values(), file.capacity());
+            this.segment = engine.openSegment(file.path().toUri().toString());
+        } catch (final RuntimeException e) {
+            allocator.close();
+            throw e;
+        }
     }
 
     /**
@@ -117,11 +132,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         IndexLog log = null;
         try {
             final long capacity = options.capacity() & -UNIT_BYTES;
-            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
-            if (file.created()) {
-                // An index without its backing file names bytes that are gone.
+            if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
+                // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
+                // it would be refused ever after.
                 DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
             }
+            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
             final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
             log = opened.log();
             return new OffsetAllocatorBackend(options, lock, engine, file, opened);
@@ -143,12 +159,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             reserve(batch, owner);
             return null;
         });
+        final long refusedBefore = refusedSyncs.get();
         batch.stream().filter(Pending::isUnderWay).forEach(this::startWrite);
         // The processor takes checksums while the disk takes the bytes.
-        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.checksum =
-            BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size())));
+        batch.stream().filter(Pending::isUnderWay).forEach(OffsetAllocatorBackend::takeChecksum);
         batch.stream().filter(pending -> pending.transfer != null).forEach(OffsetAllocatorBackend::awaitWrite);
-        makeDataDurable(batch);
+        makeDataDurable(batch, refusedBefore);
         logThread.call(() -> {
             commit(batch, owner);
             return null;
@@ -220,7 +236,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         try {
             long needed = 0;
             for (final Pending pending : batch) {
-                needed += extentBytes(pending.item.size());
+                final long bytes = extentBytes(pending.item.size());
+                // A value that never fits must not drive others out.
+                needed += bytes <= allocator.capacityBytes() ? bytes : 0;
             }
             keepBelowWatermark(needed, owner);
             for (final Pending pending : batch) {
@@ -233,6 +251,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     private void keepBelowWatermark(final long needed, final Owner owner) {
         final long capacity = allocator.capacityBytes();
+        // What was removed already makes room before anything else is.
+        if (allocator.allocatedBytes() + needed > options.highWatermark() * capacity) {
+            freeResting();
+        }
         final long used = allocator.allocatedBytes();
         if (used + needed > options.highWatermark() * capacity) {
             final double target = options.highWatermark() >= 1 ? capacity : options.lowWatermark() * capacity;
@@ -303,7 +325,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             next += extentBytes(pending.item.size());
         }
         final long free = allocator.capacityBytes() - allocator.allocatedBytes();
-        return free >= next ? List.of() : retire(next - free, owner);
+        return free >= next || next > allocator.capacityBytes() / LARGE_BATCH ? List.of() : retire(next - free, owner);
     }
 
     private boolean freeResting() {
@@ -319,8 +341,17 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         final long padded = extentBytes(pending.item.size());
         final long length = memory.length() >= padded ? padded : pending.item.size();
         try {
+            Objects.checkFromIndexSize(0, pending.item.size(), memory.length());
             pending.transfer = engine.submit(List.of(TransferRequest.write(
                 memory.region().slice(memory.offset(), length), segment, fileOffset(pending.offset))));
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+        }
+    }
+
+    private static void takeChecksum(final Pending pending) {
+        try {
+            pending.checksum = BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size()));
         } catch (final RuntimeException e) {
             pending.fail(Outcome.FAILED, e);
         }
@@ -334,15 +365,31 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private void makeDataDurable(final List<Pending> batch) {
+    /**
+     * The kernel reports a lost write to one fdatasync only, whoever calls it, and the next one succeeds. So a refusal
+     * is one for every batch that had begun to write by then.
+     */
+    private void makeDataDurable(final List<Pending> batch, final long refusedBefore) {
         if (batch.stream().noneMatch(Pending::isUnderWay)) {
             return;
         }
+        syncLock.lock();
         try {
             engine.sync(segment).await();
+            if (refusedSyncs.get() != refusedBefore) {
+                failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "another batch's sync of the backing file "
+                    + "in " + options.directory() + " failed, which may have lost this one's bytes; store them again"));
+            }
         } catch (final RuntimeException e) {
-            batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, e));
+            refusedSyncs.incrementAndGet();
+            failAll(batch, e);
+        } finally {
+            syncLock.unlock();
         }
+    }
+
+    private static void failAll(final List<Pending> batch, final Throwable why) {
+        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, why));
     }
 
     /** Everything that was written becomes part of the index, or its extents are given back. */
@@ -353,8 +400,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             for (final Pending pending : batch) {
                 // A removal asks the owner first and this backend second. So either the owner knows of it here and
                 // no record is written, or the removal comes for the lock after this and writes a record of its own.
-                if (pending.isUnderWay() && !owner.isCurrent(pending.item.key(), pending.item.version())) {
-                    pending.fail(Outcome.REMOVED_MEANWHILE, null);
+                if (pending.isUnderWay()) {
+                    askWhetherCurrent(pending, owner);
                 }
                 if (pending.isUnderWay()) {
                     good.add(pending);
@@ -365,6 +412,16 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             commitGood(good, owner);
         } finally {
             logLock.unlock();
+        }
+    }
+
+    private static void askWhetherCurrent(final Pending pending, final Owner owner) {
+        try {
+            if (!owner.isCurrent(pending.item.key(), pending.item.version())) {
+                pending.fail(Outcome.REMOVED_MEANWHILE, null);
+            }
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
         }
     }
 

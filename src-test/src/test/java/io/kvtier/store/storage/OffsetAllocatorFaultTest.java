@@ -1,0 +1,220 @@
+package io.kvtier.store.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.kit.Faults;
+import io.kvtier.kit.Faults.Call;
+import io.kvtier.kit.FaultyFiles;
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.storage.StorageBackend.Outcome;
+import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every call to the disk fails once, one after the other: what was reported holds all the same. */
+@ExtendWith(LeakCheck.class)
+class OffsetAllocatorFaultTest {
+    private static final int UNIT = Value.UNIT;
+    private static final int CAPACITY_UNITS = 12;
+
+    @TempDir(factory = MemoryDirectory.class)
+    private Path directory;
+
+    private BackendRig.Setup setup(final Path where, final FileOpener files) {
+        return new BackendRig.Setup(BackendRig::offsetAllocator, where, CAPACITY_UNITS, 1, 1, files, false);
+    }
+
+    /** Stores, evicts, replaces, removes, reads and restarts; goes on after a failure as a host would. */
+    private void scenario(final Path where, final FileOpener files, final Ledger ledger) {
+        withRig(where, files, ledger, rig -> {
+            ledger.store(rig, true, List.of(Value.of("a", 1, 1), Value.of("b", 1, UNIT), Value.of("c", 1, UNIT + 7)));
+            ledger.store(rig, false, List.of(Value.of("d", 1, 0), Value.of("e", 1, 2 * UNIT - 3)));
+            ledger.remove(rig, Value.of("b", 1, UNIT));
+            ledger.store(rig, true, List.of(Value.of("e", 2, 3 * UNIT)));
+            ledger.readAll(rig);
+            ledger.store(rig, false, List.of(Value.of("f", 1, 4 * UNIT - 1), Value.of("g", 1, UNIT)));
+            ledger.remove(rig, Value.of("e", 2, 3 * UNIT));
+            ledger.store(rig, true, List.of(Value.of("h", 1, 4 * UNIT), Value.of("i", 1, UNIT)));
+        });
+        withRig(where, files, ledger, rig -> {
+            ledger.verifyIndex(rig, true);
+            ledger.adopt(rig);
+            ledger.readAll(rig);
+            ledger.store(rig, true, List.of(Value.of("j", 1, UNIT)));
+            ledger.remove(rig, Value.of("j", 1, UNIT));
+            ledger.remove(rig, Value.of("h", 1, 4 * UNIT));
+        });
+    }
+
+    private void withRig(final Path where, final FileOpener files, final Ledger ledger,
+        final Consumer<BackendRig> body) {
+        final BackendRig rig;
+        try {
+            rig = setup(where, files).open();
+        } catch (final RuntimeException e) {
+            ledger.failures().add(e);
+            return;
+        }
+        try {
+            body.accept(rig);
+        } finally {
+            try {
+                rig.close();
+            } catch (final RuntimeException e) {
+                ledger.failures().add(e);
+            }
+        }
+    }
+
+    private void verify(final Path where, final Ledger ledger) {
+        assertEquals(List.of(), temporaryFiles(where));
+        try (BackendRig rig = setup(where, FileOpener.POSIX).open()) {
+            ledger.verify(rig, true);
+            ledger.adopt(rig);
+            for (final StoredValue one : rig.backend().recovered()) {
+                rig.backend().remove(one.key(), one.version());
+            }
+        }
+        try (BackendRig rig = setup(where, FileOpener.POSIX).open()) {
+            assertEquals(0, rig.backend().usedBytes());
+            rig.storeAll(new ModelOwner(), List.of(Value.of("all", 1, CAPACITY_UNITS * UNIT)));
+        }
+        assertEquals(List.of(), temporaryFiles(where));
+    }
+
+    private static List<Path> temporaryFiles(final Path where) {
+        try (Stream<Path> all = Files.list(where)) {
+            return all.filter(path -> path.toString().endsWith(".tmp")).toList();
+        } catch (final IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private void failEach(final Call call, final Failing failing) {
+        long reached = Long.MAX_VALUE;
+        long n = 1;
+        for (; n <= reached; n++) {
+            final Path where = directory.resolve(call + "-" + n);
+            final Faults faults = new Faults();
+            failing.arm(faults, n);
+            final Ledger ledger = new Ledger();
+            try {
+                LeakCheck.around(() -> {
+                    scenario(where, new FaultyFiles(faults), ledger);
+                    verify(where, ledger);
+                });
+            } catch (final AssertionError | RuntimeException e) {
+                throw new AssertionError("with " + call + " number " + n + " failing; reported failures "
+                    + ledger.failures(), e);
+            }
+            // A scenario that ends early makes fewer calls: only one that has not reached the failure is the last.
+            if (faults.count(call) < n) {
+                reached = n;
+                assertEquals(List.of(), ledger.failures(), "without a failure");
+            }
+        }
+        assertTrue(n > 2, "the scenario makes none of these calls");
+    }
+
+    /** Sets a failure up. */
+    @FunctionalInterface
+    private interface Failing {
+        void arm(Faults faults, long n);
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Call.class, names = {"OPEN", "READ", "WRITE", "SYNC", "PREALLOCATE", "SIZE", "CLOSE"})
+    void shouldHoldWhatItReportedWhenACallFailsWithAnInputOutputError(final Call call) {
+        failEach(call, (faults, n) -> faults.failNth(call, n, Errno.EIO));
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Call.class, names = {"OPEN", "WRITE", "SYNC", "PREALLOCATE"})
+    void shouldHoldWhatItReportedWhenACallFindsTheDiskFull(final Call call) {
+        failEach(call, (faults, n) -> faults.failNth(call, n, Errno.ENOSPC));
+    }
+
+    @Test
+    void shouldHoldWhatItReportedWhenAWriteIsTorn() {
+        failEach(Call.WRITE, (faults, n) -> faults.tearNthWrite(n, 37 + 100 * n));
+    }
+
+    @Test
+    void shouldHoldWhatItReportedWhenTransfersAreShort() {
+        for (int seed = 1; seed <= 10; seed++) {
+            final Path where = directory.resolve("short-" + seed);
+            final Ledger ledger = new Ledger();
+            scenario(where, new FaultyFiles(new Faults().randomShort(seed)), ledger);
+            assertEquals(List.of(), ledger.failures(), "short transfers are gone on with");
+            verify(where, ledger);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 100, 4096, 20_000, 50_000, 1_100_000, 2_200_000})
+    void shouldHoldWhatItReportedWhenTheDiskIsFullFromSomePointOn(final int bytes) {
+        final Path where = directory.resolve("full");
+        final Ledger ledger = new Ledger();
+        final Faults faults = new Faults();
+        withRig(where, new FaultyFiles(faults), ledger, rig -> {
+            ledger.store(rig, true, List.of(Value.of("first", 1, UNIT)));
+            faults.fullAfter(bytes);
+            for (int i = 0; i < 20; i++) {
+                ledger.store(rig, i % 2 == 0, List.of(Value.of("k" + i, 1, UNIT + i)));
+                if (i % 3 == 0) {
+                    ledger.remove(rig, Value.of("k" + i, 1, UNIT + i));
+                }
+            }
+            ledger.readAll(rig);
+        });
+        verify(where, ledger);
+    }
+
+    @Test
+    void shouldGoOnStoringOnceTheDiskIsWellAgain() {
+        final Ledger ledger = new Ledger();
+        final Faults faults = new Faults();
+        withRig(directory, new FaultyFiles(faults), ledger, rig -> {
+            for (final Call call : List.of(Call.WRITE, Call.SYNC)) {
+                for (int n = 1; n <= 4; n++) {
+                    faults.failNth(call, n, Errno.EIO);
+                    for (int i = 0; i < 6; i++) {
+                        ledger.store(rig, true, List.of(Value.of(call + "-" + n + '-' + i, 1, UNIT)));
+                    }
+                }
+            }
+            assertFalse(ledger.failures().isEmpty());
+            final Value last = Value.of("last", 1, 2 * UNIT);
+            ledger.owner().want(last);
+            assertEquals(Outcome.STORED, rig.store(ledger.owner(), true, List.of(last)).getFirst().outcome());
+            ledger.stored(last);
+            ledger.readAll(rig);
+        });
+        verify(directory, ledger);
+    }
+
+    @Test
+    void shouldGiveTheDirectoryUpWhenOpeningFails() {
+        final Faults faults = new Faults().failNth(Call.OPEN, 1, Errno.EIO);
+        final Ledger ledger = new Ledger();
+        withRig(directory, new FaultyFiles(faults), ledger, rig -> { });
+        assertEquals(1, ledger.failures().size());
+        withRig(directory, FileOpener.POSIX, ledger, rig -> ledger.store(rig, true, List.of(Value.of("a", 1, 1))));
+        assertEquals(1, ledger.failures().size());
+        verify(directory, ledger);
+    }
+}
