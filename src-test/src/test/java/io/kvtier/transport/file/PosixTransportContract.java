@@ -10,6 +10,7 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.kit.Faults;
@@ -31,6 +32,7 @@ import io.kvtier.transport.TransportContract;
 import io.kvtier.transport.TransportKind;
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -227,6 +229,36 @@ abstract class PosixTransportContract extends TransportContract {
         engine.submit(List.of(TransferRequest.write(local.slice(0, slices * 4096), segment, 0))).await();
         assertArrayEquals(PatternBytes.of(2, slices * 4096), content("s"));
         engine.close();
+    }
+
+    @Test
+    void shouldEndTheTransferWhenACallDiesOfAnError() throws IOException {
+        final FileOpener dying = (path, mode) -> dyingIn(files.open(path, mode));
+        final TransferEngine engine = TransferEngine.open(SMALL, List.of(new PosixTransport(dying, 1, direct())));
+        final Segment segment = open(engine, "s", PatternBytes.of(1, 2 * 4096));
+        final HostRegion local = region(2 * 4096);
+
+        final TransferFailure failure =
+            failureOf(engine.submit(List.of(TransferRequest.read(local.slice(0, 2 * 4096), segment, 0))));
+        final TransferFailure sync = failureOf(engine.sync(segment));
+
+        for (final TransferFailure one : List.of(failure, sync)) {
+            assertEquals(TransferFailure.Kind.FAILED, one.kind());
+            assertEquals("a class is gone", one.message());
+        }
+        engine.submit(List.of(TransferRequest.write(local.slice(0, 4096), segment, 0))).await();
+        engine.close();
+    }
+
+    /** A file whose reads and syncs throw an Error. */
+    private static BlockFile dyingIn(final BlockFile real) {
+        return (BlockFile) Proxy.newProxyInstance(BlockFile.class.getClassLoader(), new Class<?>[] {BlockFile.class},
+            (proxy, method, arguments) -> {
+                if (method.getName().equals("read") || method.getName().equals("sync")) {
+                    throw new LinkageError("a class is gone");
+                }
+                return method.invoke(real, arguments);
+            });
     }
 
     @Test
