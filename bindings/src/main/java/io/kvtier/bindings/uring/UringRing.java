@@ -28,8 +28,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * be trusted: entries not taken are withdrawn and end with that error, what was taken is waited for, and the
  * instance is replaced by a new one with the same files and buffers registered. From outside that is seen by
  * {@link #rebuilds()} and the failed operations only. Where even this fails, because something taken does not end
- * within the drain timeout or there is no new instance to be had, the ring is broken: what has ended can be reaped, all else
- * is refused.
+ * within the drain timeout or there is no new instance to be had, the ring is broken: what has ended can be reaped,
+ * all else is refused.
  *
  * <h2>Memory</h2>
  *

@@ -336,7 +336,8 @@ class UringRingFaultTest {
     void shouldUndoEverythingWhenOpeningFails() {
         final List<Runnable> faults = List.of(() -> kernel.failSetup(Errno.ENOMEM), () -> kernel.failMap(Errno.ENOMEM),
             () -> kernel.failRegister(UringLayout.REGISTER_FILES, Errno.EMFILE),
-            () -> kernel.failRegister(UringLayout.REGISTER_BUFFERS, Errno.ENOMEM), () -> kernel.failEvent(Errno.EMFILE));
+            () -> kernel.failRegister(UringLayout.REGISTER_BUFFERS, Errno.ENOMEM),
+            () -> kernel.failEvent(Errno.EMFILE));
         for (final Runnable fault : faults) {
             fault.run();
             assertThrows(ErrnoException.class, () -> ring(4));
