@@ -43,13 +43,13 @@ public class RefCountInterleavingTest {
 
     @Test
     void shouldReleaseOnceAndNeverUnderAUserWhenScheduleIsArbitrary() {
-        new ModelCheckingOptions().iterations(20).threads(3).actorsPerThread(3).invocationsPerIteration(1000)
+        new ModelCheckingOptions().iterations(10).threads(3).actorsPerThread(3).invocationsPerIteration(500)
             .check(RefCountInterleavingTest.class);
     }
 
     @Test
     void shouldReleaseOnceAndNeverUnderAUserWhenThreadsRace() {
-        new StressOptions().iterations(10).threads(3).actorsPerThread(3).invocationsPerIteration(1000)
+        new StressOptions().iterations(5).threads(3).actorsPerThread(3).invocationsPerIteration(1000)
             .check(RefCountInterleavingTest.class);
     }
 }

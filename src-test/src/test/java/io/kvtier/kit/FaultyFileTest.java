@@ -12,9 +12,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -126,13 +123,5 @@ class FaultyFileTest {
         assertEquals(24, errnoOf(() -> files.open(path, OpenMode.READ)));
         assertEquals(1, files.opened().size());
         assertEquals(3, faults.count(Call.OPEN));
-    }
-
-    @Test
-    void shouldNameWhatIsMissingOneALine() {
-        assertEquals(List.of("not exercised: nothing"), NotExercised.lines(Map.of()));
-        assertEquals(List.of("not exercised: gcc (no compiler)"),
-            NotExercised.lines(Map.of("gcc", "no compiler")));
-        assertEquals(Set.of("gcc", "direct-io"), NotExercised.demanded(" gcc,direct-io ,"));
     }
 }

@@ -200,8 +200,8 @@ public interface Store extends AutoCloseable {
      * memory, descriptors and threads back. What was only in memory is gone; what is on disk is found again by a
      * store opened on the same directory. A second call does nothing.
      *
-     * @throws StoreException when running calls did not end in time; their memory is then left mapped, not pulled
-     *                        from under them.
+     * @throws StoreException when running calls did not end in time: their memory is then left mapped, not pulled
+     *                        from under them, and closing again tries again; or when the index could not be written.
      */
     @Override
     void close();

@@ -245,7 +245,7 @@ public final class TransferEngine implements AutoCloseable {
         final List<Runnable> closings = new ArrayList<>();
         lock.lock();
         try {
-            if (closed) {
+            if (closed && !abandoned) {
                 return;
             }
             closed = true;

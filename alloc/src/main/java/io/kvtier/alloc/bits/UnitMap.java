@@ -15,15 +15,16 @@ package io.kvtier.alloc.bits;
  * <p><b>Two styles.</b> An extent is HEAD followed by BODY, so the map itself knows where every extent begins and ends.
  * A page has no neighbours to belong to: every page of a run is HEAD ({@link #PAGES}), and any of them can be released.
  *
- * <p><b>Invariants.</b> (1) A claimed unit changes only through the release that owns it. (2) The first unit of a run
- * is never BODY, at no time, so "the unit behind my last one is not BODY" is a stable fact about my extent, whatever
- * the neighbours do. (3) A unit is DYING only while one thread is inside a release.
+ * <p><b>Invariants.</b> (1) A claimed unit changes only through the release that owns it. (2) A BODY unit belongs to
+ * the same run as the unit before it, at all times, so the first unit of a run is never BODY, and "the unit behind my
+ * last one is not BODY" is a stable fact about my extent, whatever the neighbours do. (3) A unit is DYING only while
+ * one thread is inside a claim or a release that has not decided.
  *
- * <p><b>Claim.</b> Words are taken by compare-and-set from the last to the first; the first word, with the HEAD code,
- * comes last and is the linearization point. So a half-claimed extent is BODY codes without HEAD, which no release
- * accepts, and whose first unit is still FREE for the neighbour before it (2). A claim that meets a taken unit gives
- * back what it holds and says from where, because a searcher may have seen those units as taken. Of several claims in
- * each other's way the one that begins lowest is never the one that gives up: lock-free.
+ * <p><b>Claim.</b> Within a word, one compare-and-set. Over several, words are taken from the first to the last, with
+ * DYING in place of HEAD, and a compare-and-set that makes HEAD of it is the linearization point: a release accepts
+ * nothing of a half-claimed run. A claim that meets a taken unit gives back what it holds and says how much, because a
+ * searcher may have seen those units as taken. Of several claims in each other's way the one that ends highest among
+ * those that began is never the one that gives up: lock-free.
  *
  * <p><b>Release of an extent.</b> One inside a word and not touching its end is checked and freed by one
  * compare-and-set. Any other is checked, then its HEAD becomes DYING (from here on nobody else can release it), then it
@@ -33,7 +34,8 @@ package io.kvtier.alloc.bits;
  * to the first, so that whoever gets a freed unit never has BODY codes of a dead extent behind it.
  *
  * <p><b>Release of pages.</b> Within a word, one compare-and-set. Over several, all become DYING first (from the last
- * word to the first), then FREE; a page that was not claimed makes the release restore HEAD and refuse.
+ * word to the first), then FREE; a page that was not claimed makes the release restore HEAD and refuse. Likewise all
+ * pages of a claim over several words are DYING until it has them all.
  *
  * <p><b>Progress.</b> A claim is lock-free. A release is lock-free as long as no unit is released by two threads at
  * once, which only a faulty caller does; then the second waits, spinning, until the first has decided, since only then
@@ -111,25 +113,38 @@ public final class UnitMap {
      * @param first its first unit.
      * @param count how many, at least 1, all of them units of this map.
      * @param style {@link #PAGES} or {@link #EXTENT}.
-     * @return {@link #CLAIMED}; otherwise the run was not free, and units from the returned one to the end of the run,
-     *     perhaps none, were held for a moment and given back.
+     * @return {@link #CLAIMED}; otherwise the run was not free, and so many units of it, from the first on, perhaps
+     *     none, were held for a moment and given back.
      */
     public long claim(final long first, final long count, final long style) {
         final long end = first + count;
         final int firstWord = wordOf(first);
         final int lastWord = wordOf(end - 1);
-        for (int w = lastWord; w >= firstWord; w--) {
-            long mask = maskOf(w, first, end);
-            long codes = style & mask;
+        final long head = CODE << shiftOf(first);
+        if (firstWord == lastWord) {
+            final long mask = maskOf(firstWord, first, end);
+            final long codes = style & mask & ~head | HEAD << shiftOf(first);
+            return claimWord(firstWord, mask, codes) ? CLAIMED : 0;
+        }
+        for (int w = firstWord; w <= lastWord; w++) {
+            final long mask = maskOf(w, first, end);
+            long codes = style == PAGES ? mask & ~PAGES : mask;
             if (w == firstWord) {
-                codes &= ~(2L << shiftOf(first));
+                codes = codes & ~head | DYING << shiftOf(first);
             }
             if (!claimWord(w, mask, codes)) {
-                final long held = w == lastWord ? end : (long) (w + 1 - base) << SHIFT;
-                if (held < end) {
-                    clear(held, end);
+                final long held = w == firstWord ? 0 : ((long) (w - base) << SHIFT) - first;
+                if (held > 0) {
+                    clear(first, first + held);
                 }
                 return held;
+            }
+        }
+        if (style == EXTENT) {
+            flip(firstWord, head);
+        } else {
+            for (int w = firstWord; w <= lastWord; w++) {
+                flip(w, maskOf(w, first, end));
             }
         }
         return CLAIMED;

@@ -269,8 +269,8 @@ final class ChunkTree {
         final long most = Math.max(0, chunkUnits - units);
         int level = 0;
         int at = from;
-        boolean descended = false;
         for (;;) {
+            final int start = at;
             final int end = Math.min(level == levels ? levelSize[level] : (at | FAN - 1) + 1, levelSize[level]);
             while (at < end && entry(level, at) > most) {
                 at++;
@@ -281,18 +281,17 @@ final class ChunkTree {
                 }
                 level--;
                 at <<= FAN_SHIFT;
-                descended = true;
             } else if (level == levels) {
                 return -1;
             } else {
-                // The group is through; if it was looked at from its beginning, the entry above it promised too much.
                 final int parent = end - 1 >> FAN_SHIFT;
                 level++;
-                if (descended) {
+                if ((start & FAN - 1) == 0 && start < end && entry(level, parent) <= most) {
+                    // All of the group was looked at, and the entry above it promises more. Somebody must put that
+                    // right, or a search would come here for ever: whoever lowered the group may have left it out.
                     repair(level, parent);
                 }
                 at = parent + 1;
-                descended = false;
             }
         }
     }

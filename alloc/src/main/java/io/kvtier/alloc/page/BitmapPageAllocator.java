@@ -24,8 +24,9 @@ import io.kvtier.bindings.NativeTag;
  *
  * <p><b>Invariants.</b> (1) A page belongs to one owner at most. (2) A run is freed as a whole or not at all.
  *
- * <p><b>Linearization points.</b> {@code allocate} and {@code markAllocated}: the last compare-and-set of the claim,
- * on the run's first word. {@code free}: within a word its compare-and-set, else the one that frees the first word.
+ * <p><b>Linearization points.</b> {@code allocate} and {@code markAllocated}: within a word the compare-and-set of the
+ * claim, else the one that makes HEAD of the first word's pages. {@code free}: within a word its compare-and-set, else
+ * the one that frees the first word.
  * Refusals: the read that contradicts. {@link #NO_SPACE}: the end of a search of the whole map during which the epoch
  * (the count of pages freed) stood still: every run that was there at its end had been there when the search passed.
  * <i>Pages of a call that is still running count as taken</i>: those of a free that has not returned, and those that an
@@ -182,12 +183,11 @@ public final class BitmapPageAllocator implements AutoCloseable {
     }
 
     private boolean claim(final int lane, final long first, final long count) {
-        final long held = map.claim(first, count, UnitMap.PAGES);
-        if (held == UnitMap.CLAIMED) {
+        final long given = map.claim(first, count, UnitMap.PAGES);
+        if (given == UnitMap.CLAIMED) {
             lanes.countAllocated(lane, count);
             return true;
         }
-        final long given = first + count - held;
         if (given > 0) {
             // Somebody may have passed these pages while they were taken: to everybody else this is a free.
             lanes.countAllocated(lane, given);

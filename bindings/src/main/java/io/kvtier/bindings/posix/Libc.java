@@ -35,6 +35,8 @@ final class Libc {
     static final int MAP_ANONYMOUS = 0x20;
     static final int MAP_NORESERVE = 0x4000;
     static final long MAP_FAILED = -1;
+    /** Asks a terminal for its size (asm-generic/ioctls.h). */
+    static final long TIOCGWINSZ = 0x5413;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
@@ -72,6 +74,8 @@ final class Libc {
     private static final MethodHandle MEMFD_CREATE = link("memfd_create",
         FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle ISATTY = link("isatty", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private static final MethodHandle IOCTL = link("ioctl", 2,
+        FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
     private static final MethodHandle STRERROR = LINKER.downcallHandle(
         LINKER.defaultLookup().find("strerror").orElseThrow(), FunctionDescriptor.of(ADDRESS, JAVA_INT));
 
@@ -214,6 +218,14 @@ final class Libc {
     static int isatty(final int fd) {
         try {
             return (int) ISATTY.invokeExact(CAPTURE.get(), fd);
+        } catch (final Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    static int ioctl(final int fd, final long request, final MemorySegment argument) {
+        try {
+            return (int) IOCTL.invokeExact(CAPTURE.get(), fd, request, argument);
         } catch (final Throwable e) {
             throw unexpected(e);
         }

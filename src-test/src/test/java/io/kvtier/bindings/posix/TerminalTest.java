@@ -17,22 +17,23 @@ class TerminalTest {
         }
 
         public static void main(final String[] arguments) {
-            System.out.println("terminal: " + Terminal.onStandardError());
+            System.out.println("terminal: " + Terminal.onStandardError()
+                + ", " + Terminal.columnsOnStandardError());
         }
     }
 
     @Test
     void shouldSeeNoTerminalWhenStandardErrorIsAPipe() throws InterruptedException {
-        assertEquals("terminal: false", Commands.java(List.of(NATIVE), Asks.class).output().strip());
+        assertEquals("terminal: false, 0", Commands.java(List.of(NATIVE), Asks.class).output().strip());
     }
 
     @Test
-    void shouldSeeATerminalWhenThereIsOne() throws InterruptedException {
+    void shouldSeeATerminalAndItsWidthWhenThereIsOne() throws InterruptedException {
         final Commands.Result script = Commands.run("script", "-qec", "true", "/dev/null");
         NotExercised.require("script", script.code() == 0, "the program that makes a terminal: " + script.output());
-        final String command = "'" + Path.of(System.getProperty("java.home"), "bin", "java") + "' " + NATIVE + " -cp '"
-            + System.getProperty("java.class.path") + "' '" + Asks.class.getName() + "'";
+        final String command = "stty cols 97; '" + Path.of(System.getProperty("java.home"), "bin", "java") + "' "
+            + NATIVE + " -cp '" + System.getProperty("java.class.path") + "' '" + Asks.class.getName() + "'";
 
-        assertEquals("terminal: true", Commands.run("script", "-qec", command, "/dev/null").output().strip());
+        assertEquals("terminal: true, 97", Commands.run("script", "-qec", command, "/dev/null").output().strip());
     }
 }

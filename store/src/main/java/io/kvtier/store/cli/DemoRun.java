@@ -152,7 +152,7 @@ final class DemoRun {
     Report run() throws IOException, InterruptedException {
         final long start = System.nanoTime();
         try (WorkDirectory directory = WorkDirectory.temporary(plan.parent());
-             Store store = opener.open(StoreConfig.builder()
+             Store store = directory.open(opener, StoreConfig.builder()
                  .memoryBytes(plan.memoryBytes())
                  .disk(directory.path(), plan.diskBytes())
                  .build())) {
@@ -200,10 +200,11 @@ final class DemoRun {
         throws InterruptedException {
         final Phase phase = new Phase();
         final AtomicInteger next = new AtomicInteger();
-        final long start = System.nanoTime();
         try (Arena arena = Arena.ofShared();
              Progress progress = Progress.start(console, name, "values", order.length);
              ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            // Not counting the time that a terminal takes to be set up.
+            final long start = System.nanoTime();
             final List<Worker> workers = new ArrayList<>();
             final List<Future<?>> running = new ArrayList<>();
             for (int i = 0; i < plan.threads(); i++) {
@@ -212,9 +213,9 @@ final class DemoRun {
                 running.add(threads.submit(() -> work(worker, order, next, step, progress)));
             }
             await(running);
+            phase.seconds = (System.nanoTime() - start) / NS_PER_SECOND;
             workers.forEach(phase::add);
         }
-        phase.seconds = (System.nanoTime() - start) / NS_PER_SECOND;
         return phase;
     }
 
@@ -259,7 +260,7 @@ final class DemoRun {
             final int first = round * 2 * sizes.length;
             for (int i = 0; i < all.length; i++) {
                 order[first + 2 * i] = all[i];
-                order[first + 2 * i + 1] = all[Math.max(0, i - RECENT)];
+                order[first + 2 * i + 1] = all[Math.floorMod(i - RECENT, all.length)];
             }
         }
         return order;

@@ -60,7 +60,7 @@ final class Replayer {
         }
         try (WorkDirectory directory = plan.dir() == null ? WorkDirectory.temporary(null)
                  : WorkDirectory.kept(plan.dir());
-             Store store = opener.open(withDisk(directory))) {
+             Store store = directory.open(opener, withDisk(directory))) {
             return replay(requests, store);
         }
     }
@@ -71,10 +71,11 @@ final class Replayer {
 
     private Report replay(final List<TraceRequest> requests, final Store store) throws InterruptedException {
         final long total = requests.stream().mapToLong(request -> request.hashIds().length).sum();
-        final long start = System.nanoTime();
         try (Arena arena = Arena.ofConfined();
              Progress progress = Progress.start(console, "replay", "blocks", total)) {
             final MemorySegment block = arena.allocate(plan.blockBytes(), StoreConfig.UNIT_BYTES);
+            // Not counting the time that a terminal takes to be set up.
+            final long start = System.nanoTime();
             for (final TraceRequest request : requests) {
                 if (Thread.interrupted()) {
                     throw new InterruptedException("the replay was interrupted");
@@ -82,8 +83,8 @@ final class Replayer {
                 replay(request, store, block);
                 progress.advance(request.hashIds().length);
             }
+            return report(requests.size(), store.stats(), (System.nanoTime() - start) / NS_PER_SECOND);
         }
-        return report(requests.size(), store.stats(), (System.nanoTime() - start) / NS_PER_SECOND);
     }
 
     private void replay(final TraceRequest request, final Store store, final MemorySegment block) {

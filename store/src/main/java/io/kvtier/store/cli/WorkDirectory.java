@@ -1,5 +1,7 @@
 package io.kvtier.store.cli;
 
+import io.kvtier.store.Store;
+import io.kvtier.store.StoreConfig;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileVisitResult;
@@ -12,18 +14,21 @@ import java.nio.file.attribute.BasicFileAttributes;
  * The directory of a command's disk tier. A temporary one is gone after {@link #close()}, and also after the process
  * was interrupted; one that the user named stays as it is.
  *
- * <p><b>Threading:</b> one thread; the end of the JVM may remove a temporary directory at any time.
+ * <p><b>Threading:</b> one thread; the end of the JVM may remove a temporary directory at any time, but not while a
+ * store is being opened in it, since that would make the directory again.
  */
 final class WorkDirectory implements AutoCloseable {
     /** A store that still runs while the JVM ends may make a file in between; it stops soon. */
     private static final int ATTEMPTS = 10;
 
     private final Path path;
+    /** Runs at the end of the JVM; null when the directory is kept. */
     private final Thread hook;
+    private boolean removed;
 
-    private WorkDirectory(final Path path, final Thread hook) {
+    private WorkDirectory(final Path path, final boolean temporary) {
         this.path = path;
-        this.hook = hook;
+        this.hook = temporary ? new Thread(this::removeAtTheEnd, "kvtier-remove-" + path.getFileName()) : null;
     }
 
     /**
@@ -39,9 +44,9 @@ final class WorkDirectory implements AutoCloseable {
         }
         final Path path = parent == null ? Files.createTempDirectory("kvtier-")
             : Files.createTempDirectory(parent, "kvtier-");
-        final Thread hook = new Thread(() -> removeQuietly(path), "kvtier-remove-" + path.getFileName());
-        Runtime.getRuntime().addShutdownHook(hook);
-        return new WorkDirectory(path, hook);
+        final WorkDirectory directory = new WorkDirectory(path, true);
+        Runtime.getRuntime().addShutdownHook(directory.hook);
+        return directory;
     }
 
     /**
@@ -51,11 +56,25 @@ final class WorkDirectory implements AutoCloseable {
      * @return the directory.
      */
     static WorkDirectory kept(final Path path) {
-        return new WorkDirectory(path, null);
+        return new WorkDirectory(path, false);
     }
 
     Path path() {
         return path;
+    }
+
+    /**
+     * Opens a store in the directory.
+     *
+     * @param opener opens it.
+     * @param config what it may use, this directory among it.
+     * @return the store.
+     */
+    synchronized Store open(final StoreOpener opener, final StoreConfig config) {
+        if (removed) {
+            throw new CommandFailure("interrupted");
+        }
+        return opener.open(config);
     }
 
     @Override
@@ -77,7 +96,8 @@ final class WorkDirectory implements AutoCloseable {
         }
     }
 
-    private static void removeQuietly(final Path path) {
+    private synchronized void removeAtTheEnd() {
+        removed = true;
         try {
             remove(path);
         } catch (final IOException e) {

@@ -111,8 +111,8 @@ final class DiskRead {
             transfer.await();
         } catch (final TransferException e) {
             tier.counters().ioErrors.increment();
-            LOG.log(System.Logger.Level.WARNING, "value " + key + " could not be read from disk and is dropped there",
-                e);
+            LOG.log(System.Logger.Level.WARNING, "value {0} could not be read from disk and is dropped there: {1}", key,
+                e.getMessage());
             return false;
         }
         if (!tier.config().verifyDiskReads()) {

@@ -1,8 +1,11 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeException;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ReadReply;
@@ -23,6 +26,8 @@ import org.agrona.CloseHelper;
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> closed after the last call on the store has ended.
  */
 final class DiskTier implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(DiskTier.class.getName());
+
     private final StoreConfig config;
     private final Master master;
     private final HostRegion memory;
@@ -79,8 +84,19 @@ final class DiskTier implements AutoCloseable {
         offloader.wake();
     }
 
+    /**
+     * Removes a value that the master has forgotten.
+     *
+     * @throws StoreException FILE_WRITE_FAIL when that could not be written down; the value cannot be read any more,
+     *                        but may be found again after a restart.
+     */
     void remove(final ObjectKey key, final long version) {
-        backend.remove(key, version);
+        try {
+            backend.remove(key, version);
+        } catch (final NativeException e) {
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "value " + key + " is removed, but that could not be "
+                + "written to the index log in " + config.directory() + ", so a restart may find it again", e);
+        }
     }
 
     long capacityBytes() {
@@ -109,7 +125,12 @@ final class DiskTier implements AutoCloseable {
     /** Forgets a value whose bytes could not be read or were wrong. */
     void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
         master.apply(new Command.ReplicaUnreadable(key, version, replicaId));
-        backend.remove(key, version);
+        try {
+            backend.remove(key, version);
+        } catch (final NativeException e) {
+            // Nobody asked for the removal; after a restart the value is found, fails again and goes.
+            LOG.log(System.Logger.Level.WARNING, "the removal of unreadable value " + key + " could not be written", e);
+        }
     }
 
     StoreConfig config() {
@@ -143,9 +164,15 @@ final class DiskTier implements AutoCloseable {
         if (offloader.isRunning()) {
             return;
         }
-        CloseHelper.closeAll(backend, engine);
-        if (!engine.abandoned()) {
-            staging.close();
+        try {
+            CloseHelper.closeAll(backend, engine);
+        } catch (final NativeException e) {
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
+                + config.directory() + " could not be written anew; what was durable before still is", e);
+        } finally {
+            if (!engine.abandoned()) {
+                staging.close();
+            }
         }
     }
 }

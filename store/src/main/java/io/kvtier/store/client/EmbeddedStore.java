@@ -32,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.agrona.CloseHelper;
@@ -62,6 +63,9 @@ public final class EmbeddedStore implements Store {
     private final DiskTier disk;
     private final Writer writer;
     private final Reader reader;
+    private final ReentrantLock closing = new ReentrantLock();
+    /** Guarded by {@code closing}: everything has been given back. */
+    private boolean released;
     private final ExecutorService async = Executors.newThreadPerTaskExecutor(
         Thread.ofVirtual().name("kvtier-async-", 0).factory());
 
@@ -233,21 +237,40 @@ public final class EmbeddedStore implements Store {
 
     @Override
     public void close() {
-        if (!gate.close()) {
-            return;
-        }
+        gate.close();
         // Puts that wait for room look at the gate when they are woken.
         pressure.signal();
-        if (!gate.awaitEmpty(config.closeTimeoutMs())) {
-            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "calls were still running "
-                + config.closeTimeoutMs() + " ms after the store was closed; its memory and files are left open");
+        closing.lock();
+        try {
+            if (!released) {
+                if (!gate.awaitEmpty(config.closeTimeoutMs())) {
+                    throw stillRunning("calls");
+                }
+                release();
+            }
+        } finally {
+            closing.unlock();
         }
-        CloseHelper.closeAll(async, disk);
-        if (disk != null && disk.isAbandoned()) {
-            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "disk transfers were still running "
-                + config.closeTimeoutMs() + " ms after the store was closed; its memory and files are left open");
+    }
+
+    private void release() {
+        try {
+            CloseHelper.closeAll(async, disk);
+        } finally {
+            if (disk == null || !disk.isAbandoned()) {
+                released = true;
+                CloseHelper.closeAll(master, memory);
+            }
         }
-        CloseHelper.closeAll(master, memory);
+        if (!released) {
+            throw stillRunning("disk transfers");
+        }
+    }
+
+    private StoreException stillRunning(final String what) {
+        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, what + " were still running "
+            + config.closeTimeoutMs() + " ms after the store was closed; its memory and files are left open, closing "
+            + "again tries again");
     }
 
     private RemoveOutcome removeInside(final ObjectKey key, final boolean force) {

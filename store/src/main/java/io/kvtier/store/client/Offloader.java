@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
@@ -115,19 +116,29 @@ final class Offloader implements AutoCloseable {
     private void answer(final OffloadTask task, final Result result) {
         final OffloadResult told = switch (result.outcome()) {
             case STORED -> OffloadResult.STORED;
-            case REMOVED_MEANWHILE, TOO_LARGE, NO_SPACE -> OffloadResult.VALUE_REFUSED;
+            case REMOVED_MEANWHILE -> OffloadResult.OBSOLETE;
+            case TOO_LARGE, NO_SPACE -> OffloadResult.VALUE_REFUSED;
             case FAILED -> OffloadResult.DISK_FAILED;
         };
         if (result.cause() != null) {
-            LOG.log(System.Logger.Level.WARNING, "offload of " + task.key() + " (" + task.source().size()
-                + " bytes) failed", result.cause());
+            LOG.log(System.Logger.Level.WARNING, "offload of {0} ({1} bytes) failed: {2}", task.key(),
+                task.source().size(), result.cause().getMessage());
         }
         final Ack ack = master.apply(new Command.OffloadDone(clientId, task, told, result.checksum()));
         if (result.outcome() == Outcome.STORED) {
             counters.diskWrittenBytes.add(task.source().size());
             if (ack == Ack.STALE) {
-                backend.remove(task.key(), task.version());
+                discard(task);
             }
+        }
+    }
+
+    /** Removed between the commit and the answer; whoever removed it wrote that down, or was told that it failed. */
+    private void discard(final OffloadTask task) {
+        try {
+            backend.remove(task.key(), task.version());
+        } catch (final NativeException e) {
+            LOG.log(System.Logger.Level.WARNING, "the removal of " + task.key() + " could not be written", e);
         }
     }
 

@@ -40,19 +40,18 @@ final class UseGate {
         return (state.get() & CLOSED) != 0;
     }
 
-    /** Refuses new calls; false when it was closed already. */
-    boolean close() {
+    /** Refuses new calls. A second call does nothing. */
+    void close() {
         long now = state.get();
         while ((now & CLOSED) == 0) {
             if (state.compareAndSet(now, now | CLOSED)) {
                 if (now == 0) {
                     empty.countDown();
                 }
-                return true;
+                return;
             }
             now = state.get();
         }
-        return false;
     }
 
     /** Waits until nobody is inside; false when that took too long. */

@@ -195,6 +195,8 @@ public sealed interface Command<R> {
     enum OffloadResult {
         /** The value is durable on the disk. */
         STORED,
+        /** The value was removed while it was being copied; nothing of it is left on the disk. */
+        OBSOLETE,
         /** This value cannot be stored there, others can. */
         VALUE_REFUSED,
         /** The disk failed or has no room; nothing should be sent for a while. */

@@ -81,13 +81,15 @@ final class Offloads {
             return null;
         }
         settle(replica);
-        if (result == OffloadResult.STORED) {
-            ended++;
-        } else {
-            failed++;
-            if (result == OffloadResult.VALUE_REFUSED) {
+        switch (result) {
+            case STORED -> ended++;
+            case OBSOLETE -> { }
+            case VALUE_REFUSED -> {
+                failed++;
                 replica.refuseByDisk();
-            } else {
+            }
+            case DISK_FAILED -> {
+                failed++;
                 mailboxes.get(clientId).failedUntilMs = nowMs + retryMs;
             }
         }

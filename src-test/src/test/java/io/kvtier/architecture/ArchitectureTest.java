@@ -1,0 +1,184 @@
+package io.kvtier.architecture;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaMethodCall;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import io.kvtier.architecture.fixture.Impure;
+import io.kvtier.architecture.fixture.Pure;
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.Linker;
+import java.lang.foreign.SymbolLookup;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Date;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.Timer;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The house's rules about who may use what; class files decide, not import lines. */
+class ArchitectureTest {
+    private static final String BINDINGS = "io.kvtier.bindings..";
+    private static final String STATE = "io.kvtier.store.master.state..";
+    private static final String COMMAND_LINE = "io.kvtier.store.cli..";
+    private static final JavaClasses LIBRARY = new ClassFileImporter()
+        .withImportOption(new ImportOption.DoNotIncludeTests()).importPackages("io.kvtier");
+
+    private static void check(final ArchRule rule) {
+        rule.allowEmptyShould(true).check(LIBRARY);
+    }
+
+    @Test
+    void shouldSeeEveryModule() {
+        final Set<String> packages = Set.of("io.kvtier.bindings.posix", "io.kvtier.alloc", "io.kvtier.transport",
+            "io.kvtier.store");
+        for (final String name : packages) {
+            assertTrue(LIBRARY.containPackage(name), name);
+        }
+        assertTrue(LIBRARY.stream().noneMatch(one -> one.getPackageName().startsWith("io.kvtier.kit")));
+    }
+
+    @Test
+    void shouldNotImportUpwards() {
+        check(layeredArchitecture().consideringOnlyDependenciesInLayers().withOptionalLayers(true)
+            .layer("bindings").definedBy(BINDINGS)
+            .layer("alloc").definedBy("io.kvtier.alloc..")
+            .layer("transport").definedBy("io.kvtier.transport..")
+            .layer("store").definedBy("io.kvtier.store..")
+            .whereLayer("bindings").mayNotAccessAnyLayer()
+            .whereLayer("alloc").mayOnlyAccessLayers("bindings")
+            .whereLayer("transport").mayOnlyAccessLayers("alloc", "bindings")
+            .whereLayer("store").mayOnlyAccessLayers("transport", "alloc", "bindings"));
+    }
+
+    @Test
+    void shouldHaveNoPackagesThatImportEachOther() {
+        check(slices().matching("io.kvtier.(**)").should().beFreeOfCycles());
+    }
+
+    @Test
+    void shouldCallNativeCodeFromTheBindingsOnly() {
+        check(noClasses().that().resideOutsideOfPackage(BINDINGS)
+            .should().dependOnClassesThat(type(Linker.class).or(type(SymbolLookup.class)))
+            .orShould().callMethodWhere(describe("MemorySegment.reinterpret",
+                call -> call.getTargetOwner().getFullName().equals("java.lang.foreign.MemorySegment")
+                    && call.getName().equals("reinterpret")))
+            .orShould().callMethodWhere(describe("System.load",
+                call -> isOf(call, System.class, "load", "loadLibrary")
+                    || isOf(call, Runtime.class, "load", "loadLibrary"))));
+    }
+
+    @Test
+    void shouldKeepTheMasterStateFreeOfTimeChanceAndThreads() {
+        check(pure(STATE));
+    }
+
+    @Test
+    void shouldNoticeWhenAStateMachineIsNotPure() {
+        final ArchRule rule = pure(Impure.class.getPackageName() + "..");
+        final List<String> found = rule.evaluate(new ClassFileImporter().importClasses(Impure.class))
+            .getFailureReport().getDetails();
+
+        for (final String breach : List.of("System.nanoTime()", "UUID.randomUUID()", "Math.random()",
+            "java.util.concurrent.locks.ReentrantLock", "Thread.onSpinWait()", "java.lang.System.out")) {
+            assertTrue(found.stream().anyMatch(line -> line.contains(breach)), breach + " in " + found);
+        }
+        assertEquals(List.of(), rule.evaluate(new ClassFileImporter().importClasses(Pure.class))
+            .getFailureReport().getDetails());
+    }
+
+    private static ArchRule pure(final String packages) {
+        final DescribedPredicate<JavaClass> forbidden = resideInAnyPackage("java.net..", "java.nio.channels..",
+            "java.nio.file..", "java.time..", "java.util.random..", "java.util.concurrent",
+            "java.util.concurrent.locks", "java.security..", "java.lang.foreign..", "java.util.logging..")
+            .and(DescribedPredicate.not(type(Duration.class))).and(DescribedPredicate.not(type(TimeUnit.class)))
+            .or(type(Thread.class)).or(type(ThreadLocal.class)).or(type(Random.class))
+            .or(type(SplittableRandom.class)).or(type(Timer.class)).or(type(Date.class))
+            .or(type(System.Logger.class)).or(type(File.class)).or(type(RandomAccessFile.class))
+            .or(resideInAPackage("io.kvtier.transport..")).or(resideInAPackage("io.kvtier.bindings.posix.."));
+        return noClasses().that().resideInAPackage(packages)
+            .should().dependOnClassesThat(forbidden)
+            .orShould().callMethodWhere(describe("a clock, chance or the environment",
+                call -> isOf(call, System.class, "currentTimeMillis", "nanoTime", "getenv", "getProperty",
+                    "identityHashCode", "getLogger")
+                    || isOf(call, Math.class, "random") || isOf(call, UUID.class, "randomUUID")
+                    || isOf(call, Collections.class, "shuffle")
+                    || call.getTargetOwner().isEquivalentTo(Thread.class)))
+            .orShould().accessField(System.class, "out").orShould().accessField(System.class, "err");
+    }
+
+    private static boolean isOf(final JavaMethodCall call, final Class<?> owner, final String... names) {
+        return call.getTargetOwner().isEquivalentTo(owner) && List.of(names).contains(call.getName());
+    }
+
+    @Test
+    void shouldNeverEndTheProcessOutsideTheLauncher() {
+        check(noClasses().that().doNotHaveFullyQualifiedName("io.kvtier.store.cli.Main")
+            .should().callMethodWhere(describe("an end of the process",
+                call -> isOf(call, System.class, "exit") || isOf(call, Runtime.class, "exit", "halt"))));
+    }
+
+    @Test
+    void shouldLogThroughTheSystemLoggerOnly() {
+        check(noClasses().should().dependOnClassesThat(resideInAnyPackage("java.util.logging..", "org.slf4j..",
+            "org.apache.logging..", "org.apache.commons.logging..", "ch.qos.logback..")));
+        check(noClasses().that().resideOutsideOfPackage(COMMAND_LINE)
+            .should().accessField(System.class, "out").orShould().accessField(System.class, "err")
+            .orShould().callMethodWhere(describe("printStackTrace", call -> call.getName().equals("printStackTrace"))));
+    }
+
+    @Test
+    void shouldKeepTheCommandLinesLibrariesOutOfTheLibrary() {
+        check(noClasses().that().resideOutsideOfPackage(COMMAND_LINE)
+            .should().dependOnClassesThat(resideInAnyPackage("picocli..", "com.fasterxml.jackson..",
+                "org.HdrHistogram..", "me.tongfei..")));
+        check(classes().that().resideInAPackage(COMMAND_LINE).should().onlyHaveDependentClassesThat()
+            .resideInAPackage(COMMAND_LINE));
+    }
+
+    @Test
+    void shouldSayInEveryPackageWhatBelongsThere() throws IOException {
+        final Path root = Path.of(System.getProperty("kvtier.root"));
+        int packages = 0;
+        for (final String module : List.of("bindings", "alloc", "transport", "store")) {
+            final Path sources = root.resolve(module).resolve("src/main/java/io");
+            for (final Path folder : foldersWithClasses(sources)) {
+                packages++;
+                final Path intent = folder.resolve("package-info.java");
+                assertTrue(Files.exists(intent), "missing: " + intent);
+                assertTrue(Files.readString(intent).startsWith("/**"), "says nothing: " + intent);
+            }
+        }
+        assertTrue(packages >= 8, "only " + packages + " packages found under " + root);
+    }
+
+    private static List<Path> foldersWithClasses(final Path sources) throws IOException {
+        try (Stream<Path> all = Files.walk(sources)) {
+            return all.filter(path -> path.toString().endsWith(".java")).map(Path::getParent).distinct().toList();
+        }
+    }
+}

@@ -1,0 +1,532 @@
+package io.kvtier.store.client;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.kit.Faults;
+import io.kvtier.kit.FaultyFiles;
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.ManualClock;
+import io.kvtier.kit.PatternBytes;
+import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.GetOutcome;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOutcome;
+import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.Store;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.StoreStats;
+import io.kvtier.store.replica.ReplicaType;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a user of the embedded store relies on, call by call. */
+@ExtendWith(LeakCheck.class)
+class EmbeddedStoreTest {
+    private static final int UNIT = 4096;
+    private static final ObjectKey KEY = ObjectKey.of("key");
+
+    @TempDir
+    private Path directory;
+    private final ManualClock clock = new ManualClock(0);
+    private final Faults faults = new Faults();
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 4095, 4096, 4097, 65_536, 1 << 20})
+    void shouldGiveBackWhatWasPutFromMemoryAndFromDisk(final int size) {
+        final byte[] value = PatternBytes.of(size, size);
+        try (EmbeddedStore store = open(tiered(2 << 20, 8 << 20).promoteOnHit(false))) {
+            assertEquals(PutOutcome.STORED, put(store, KEY, value));
+            assertEquals(new GetOutcome(true, size, ReplicaType.MEMORY), store.get(KEY, room(size)));
+            assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
+            pushToDisk(store, 2 << 20);
+            assertEquals(List.of(ReplicaType.LOCAL_DISK), store.stat(KEY).orElseThrow().tiers());
+            assertEquals(new GetOutcome(true, size, ReplicaType.LOCAL_DISK), store.get(KEY, room(size)));
+            assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
+        }
+    }
+
+    @Test
+    void shouldGatherAndScatterAnyMixOfMemory() {
+        final byte[] value = PatternBytes.of(1, 10_000);
+        try (EmbeddedStore store = open(tiered(64 * UNIT, 512 * UNIT)); Arena confined = Arena.ofConfined();
+            Arena shared = Arena.ofShared()) {
+            final MemorySegment first = confined.allocate(1234);
+            final MemorySegment second = shared.allocate(5001, 4096);
+            final MemorySegment heap = MemorySegment.ofArray(new byte[value.length - 1234 - 5001]);
+            scatter(value, first, second, heap);
+            assertEquals(PutOutcome.STORED, store.put(KEY, first, second, heap));
+            for (final boolean fromDisk : new boolean[] {false, true}) {
+                first.fill((byte) 0);
+                second.fill((byte) 0);
+                heap.fill((byte) 0);
+                assertTrue(store.get(KEY, heap, first, second).hit());
+                assertArrayEquals(value, join(heap, first, second));
+                if (!fromDisk) {
+                    pushToDisk(store, 64 * UNIT);
+                }
+            }
+        }
+    }
+
+    @Test
+    void shouldReadPartsFromBothTiers() {
+        final byte[] value = PatternBytes.of(2, 3 * UNIT + 17);
+        try (EmbeddedStore store = open(tiered(16 * UNIT, 128 * UNIT).promoteOnHit(false))) {
+            put(store, KEY, value);
+            assertPart(store, value, 5000, 4000, ReplicaType.MEMORY);
+            pushToDisk(store, 16 * UNIT);
+            assertPart(store, value, 5000, 4000, ReplicaType.LOCAL_DISK);
+            assertPart(store, value, value.length, 0, ReplicaType.LOCAL_DISK);
+            final StoreException tooFar = assertThrows(StoreException.class,
+                () -> store.getRange(KEY, value.length - 1, room(2)));
+            assertEquals(ErrorCode.INVALID_PARAMS, tooFar.code());
+            assertTrue(tooFar.getMessage().contains(String.valueOf(value.length)), tooFar.getMessage());
+            assertThrows(StoreException.class, () -> store.getRange(KEY, -1, room(2)));
+        }
+    }
+
+    @Test
+    void shouldPromoteADiskHit() {
+        try (EmbeddedStore store = open(tiered(16 * UNIT, 128 * UNIT).eviction(0.5, 0.1))) {
+            final byte[] value = PatternBytes.of(3, UNIT);
+            put(store, KEY, value);
+            pushToDisk(store, 16 * UNIT);
+            assertEquals(ReplicaType.LOCAL_DISK, store.get(KEY, room(UNIT)).tier());
+            assertEquals(ReplicaType.MEMORY, store.get(KEY, room(UNIT)).tier());
+            assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
+            assertEquals(1, store.stats().promotions());
+            assertEquals(List.of(ReplicaType.MEMORY, ReplicaType.LOCAL_DISK), store.stat(KEY).orElseThrow().tiers());
+        }
+    }
+
+    @Test
+    void shouldKeepExactOrderOfUseInMemory() {
+        try (EmbeddedStore store = open(memoryOnly(4 * UNIT))) {
+            for (int i = 0; i < 4; i++) {
+                put(store, key(i), PatternBytes.of(i, UNIT));
+            }
+            store.getBytes(key(0));
+            assertTrue(store.exists(key(1)));
+            put(store, key(4), PatternBytes.of(4, UNIT));
+            put(store, key(5), PatternBytes.of(5, UNIT));
+            assertEquals("0 1 4 5", present(store, 6), "2 and 3 were used longest ago");
+            assertEquals(2, store.stats().memory().evictions());
+        }
+    }
+
+    @Test
+    void shouldEvictDownBelowTheWatermark() {
+        // 100 units, watermark 0.8, ratio 0.3: the put that passes 80 evicts down to 50 with itself.
+        try (EmbeddedStore store = open(StoreConfig.builder().memoryBytes(100 * UNIT).eviction(0.8, 0.3))) {
+            for (int i = 0; i < 80; i++) {
+                put(store, key(i), PatternBytes.of(i, UNIT));
+            }
+            assertEquals(80L * UNIT, store.stats().memory().usedBytes());
+            put(store, key(80), PatternBytes.of(80, UNIT));
+            assertEquals(50L * UNIT, store.stats().memory().usedBytes());
+            assertEquals(31, store.stats().memory().evictions());
+        }
+    }
+
+    @Test
+    void shouldKeepWhatIsLeased() {
+        try (EmbeddedStore store = open(memoryOnly(2 * UNIT).leaseMs(100))) {
+            put(store, key(0), PatternBytes.of(0, UNIT));
+            put(store, key(1), PatternBytes.of(1, UNIT));
+            store.getBytes(key(0));
+            store.exists(key(1));
+            assertEquals(PutOutcome.NO_SPACE, put(store, key(2), PatternBytes.of(2, UNIT)));
+            assertEquals(RemoveOutcome.LEASED, store.remove(key(0)));
+            clock.advance(99);
+            assertEquals(PutOutcome.NO_SPACE, put(store, key(2), PatternBytes.of(2, UNIT)));
+            clock.advance(1);
+            assertEquals(PutOutcome.STORED, put(store, key(2), PatternBytes.of(2, UNIT)));
+            assertEquals("1 2", present(store, 3), "the lease of 0 ended first");
+            store.exists(key(1));
+            assertEquals(RemoveOutcome.REMOVED, store.remove(key(1), true), "force removes even what is leased");
+        }
+    }
+
+    @Test
+    void shouldNotOverwrite() {
+        try (EmbeddedStore store = open(memoryOnly(16 * UNIT))) {
+            final byte[] value = PatternBytes.of(1, 100);
+            put(store, KEY, value);
+            assertEquals(PutOutcome.ALREADY_EXISTS, put(store, KEY, PatternBytes.of(2, 200)));
+            assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
+            assertEquals(RemoveOutcome.REMOVED, store.remove(KEY));
+            assertEquals(RemoveOutcome.NOT_FOUND, store.remove(KEY));
+            assertEquals(Optional.empty(), store.getBytes(KEY));
+            assertEquals(Optional.empty(), store.stat(KEY));
+            assertFalse(store.exists(KEY));
+            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(2, 200)));
+            assertArrayEquals(PatternBytes.of(2, 200), store.getBytes(KEY).orElseThrow());
+        }
+    }
+
+    @Test
+    void shouldKeepTenantsApart() {
+        try (EmbeddedStore store = open(memoryOnly(16 * UNIT))) {
+            put(store, ObjectKey.of("a", "key"), PatternBytes.of(1, 10));
+            put(store, ObjectKey.of("b", "key"), PatternBytes.of(2, 20));
+            assertEquals(RemoveOutcome.REMOVED, store.remove(ObjectKey.of("a", "key")));
+            assertArrayEquals(PatternBytes.of(2, 20), store.getBytes(ObjectKey.of("b", "key")).orElseThrow());
+            assertFalse(store.exists(KEY));
+        }
+    }
+
+    @Test
+    void shouldTreatEachKeyOfABatchAlone() {
+        try (EmbeddedStore store = open(tiered(64 * UNIT, 128 * UNIT))) {
+            final List<BatchResult<PutOutcome>> puts = store.putBatch(List.of(
+                Store.Item.of(key(0), MemorySegment.ofArray(PatternBytes.of(0, 5000))),
+                Store.Item.of(key(1), MemorySegment.ofArray(new byte[65 * UNIT])),
+                Store.Item.of(key(0), MemorySegment.ofArray(PatternBytes.of(9, 1))),
+                Store.Item.of(key(2), MemorySegment.ofArray(PatternBytes.of(2, 2)))));
+            assertEquals(PutOutcome.STORED, puts.get(0).orThrow());
+            assertEquals(ErrorCode.INVALID_PARAMS, puts.get(1).failure().code());
+            assertEquals(PutOutcome.ALREADY_EXISTS, puts.get(2).orThrow());
+            assertEquals(PutOutcome.STORED, puts.get(3).orThrow());
+            pushToDisk(store, 64 * UNIT);
+            final MemorySegment whole = room(5000);
+            final MemorySegment two = room(2);
+            final List<BatchResult<GetOutcome>> gets = store.getBatch(List.of(Store.Item.of(key(0), whole),
+                Store.Item.of(key(0), room(4999)), Store.Item.of(key(1), room(1)), Store.Item.of(key(2), two)));
+            assertArrayEquals(PatternBytes.of(0, 5000), PatternBytes.copyOf(whole));
+            assertTrue(gets.get(0).orThrow().hit());
+            assertEquals(ErrorCode.BUFFER_OVERFLOW, gets.get(1).failure().code());
+            assertEquals(GetOutcome.MISS, gets.get(2).orThrow());
+            assertArrayEquals(PatternBytes.of(2, 2), PatternBytes.copyOf(two));
+            assertEquals(List.of(true, false, true), store.existsBatch(List.of(key(0), key(1), key(2))));
+            assertEquals(List.of(RemoveOutcome.REMOVED, RemoveOutcome.NOT_FOUND),
+                store.removeBatch(List.of(key(0), key(1))).stream().map(BatchResult::orThrow).toList());
+        }
+    }
+
+    @Test
+    void shouldCompleteAsynchronousCalls() {
+        final byte[] value = PatternBytes.of(5, 20_000);
+        try (EmbeddedStore store = open(tiered(64 * UNIT, 64 * UNIT)); Arena confined = Arena.ofConfined()) {
+            assertEquals(PutOutcome.STORED, store.putAsync(KEY, MemorySegment.ofArray(value)).join());
+            final MemorySegment target = room(20_000);
+            assertTrue(store.getAsync(KEY, target).join().hit());
+            assertArrayEquals(value, PatternBytes.copyOf(target));
+            final CompletableFuture<GetOutcome> small = store.getAsync(KEY, room(1));
+            final Throwable failure = assertThrows(CompletionException.class, small::join).getCause();
+            assertEquals(ErrorCode.BUFFER_OVERFLOW, assertInstanceOf(StoreException.class, failure).code());
+            final MemorySegment own = confined.allocate(1);
+            assertEquals(ErrorCode.INVALID_PARAMS,
+                assertThrows(StoreException.class, () -> store.putAsync(key(1), own)).code());
+            assertEquals(RemoveOutcome.REMOVED, store.removeAsync(KEY, false).join());
+        }
+    }
+
+    @Test
+    void shouldRefuseValuesThatNeverFit() {
+        try (EmbeddedStore store = open(memoryOnly(4 * UNIT))) {
+            final StoreException large = assertThrows(StoreException.class,
+                () -> put(store, KEY, new byte[4 * UNIT + 1]));
+            assertEquals(ErrorCode.INVALID_PARAMS, large.code());
+            assertTrue(large.getMessage().contains("16385") && large.getMessage().contains("16384")
+                && large.getMessage().contains("memoryBytes"), large.getMessage());
+            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(1, 4 * UNIT)));
+        }
+    }
+
+    @Test
+    void shouldFreeMemoryOfAPutWhoseSourceFails() {
+        try (EmbeddedStore store = open(memoryOnly(4 * UNIT))) {
+            final MemorySegment dead;
+            try (Arena arena = Arena.ofConfined()) {
+                dead = arena.allocate(100);
+            }
+            assertThrows(IllegalStateException.class, () -> store.put(KEY, dead));
+            assertEquals(0, store.stats().memory().usedBytes());
+            assertFalse(store.exists(KEY));
+            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(1, 4 * UNIT)));
+        }
+    }
+
+    @Test
+    void shouldReleaseTheReplicaOfAGetWhoseTargetFails() {
+        try (EmbeddedStore store = open(memoryOnly(UNIT))) {
+            put(store, KEY, PatternBytes.of(1, 100));
+            final MemorySegment readOnly = MemorySegment.ofArray(new byte[100]).asReadOnly();
+            assertThrows(IllegalArgumentException.class, () -> store.get(KEY, readOnly));
+            assertEquals(0, store.masterStats().heldReplicas());
+            assertEquals(PutOutcome.STORED, put(store, key(1), PatternBytes.of(1, UNIT)), "0 can be evicted");
+        }
+    }
+
+    @Test
+    void shouldReportAChecksumMismatchAsAMiss() throws IOException {
+        final StoreConfig.Builder config = tiered(4 * UNIT, 64 * UNIT);
+        try (EmbeddedStore store = open(config)) {
+            put(store, KEY, PatternBytes.of(1, 3 * UNIT));
+            pushToDisk(store, 4 * UNIT);
+            flipOneBit(directory.resolve("kv_cache.data"), PatternBytes.of(1, 3 * UNIT));
+            assertEquals(GetOutcome.MISS, store.get(KEY, room(3 * UNIT)));
+            assertEquals(new StoreStats.TierFaults(0, 1), store.stats().unreadable());
+            assertFalse(store.exists(KEY));
+            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(2, 10)), "the key is free again");
+        }
+    }
+
+    @Test
+    void shouldReportAFailingReadAsAMiss() {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, 3 * UNIT));
+            pushToDisk(store, 4 * UNIT);
+            faults.failNth(Faults.Call.READ, 1, Errno.EIO);
+            assertEquals(GetOutcome.MISS, store.get(KEY, room(3 * UNIT)));
+            assertEquals(new StoreStats.TierFaults(1, 0), store.stats().unreadable());
+        }
+    }
+
+    @Test
+    void shouldGoOnWithoutTheDiskWhenItFails() {
+        try (EmbeddedStore store = open(tiered(8 * UNIT, 64 * UNIT))) {
+            faults.failAlways(Faults.Call.WRITE, Errno.EIO);
+            for (int i = 0; i < 64; i++) {
+                assertEquals(PutOutcome.STORED, put(store, key(i), PatternBytes.of(i, UNIT)));
+            }
+            assertTrue(store.stats().offloadFailures() > 0);
+            assertTrue(store.exists(key(63)));
+            assertArrayEquals(PatternBytes.of(63, UNIT), store.getBytes(key(63)).orElseThrow());
+        } catch (final StoreException e) {
+            assertEquals(ErrorCode.FILE_WRITE_FAIL, e.code(), "closing cannot write the index and says so");
+        }
+    }
+
+    @Test
+    void shouldFindWhatWasOnDiskAfterARestart() {
+        final StoreConfig.Builder config = tiered(4 * UNIT, 64 * UNIT);
+        try (EmbeddedStore store = open(config)) {
+            put(store, key(0), PatternBytes.of(0, 2 * UNIT));
+            put(store, key(1), PatternBytes.of(1, UNIT));
+            pushToDisk(store, 4 * UNIT);
+            assertEquals(RemoveOutcome.REMOVED, store.remove(key(1)));
+        }
+        try (EmbeddedStore store = open(config)) {
+            assertArrayEquals(PatternBytes.of(0, 2 * UNIT), store.getBytes(key(0)).orElseThrow());
+            assertFalse(store.exists(key(1)), "removed before the restart");
+            assertEquals(PutOutcome.ALREADY_EXISTS, put(store, key(0), new byte[1]));
+            assertEquals(PutOutcome.STORED, put(store, key(1), PatternBytes.of(7, 7)));
+        }
+    }
+
+    @Test
+    void shouldRefuseASecondStoreOnTheDirectory() {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 8 * UNIT))) {
+            final StoreException refused = assertThrows(StoreException.class,
+                () -> open(tiered(4 * UNIT, 8 * UNIT)).close());
+            assertEquals(ErrorCode.FILE_LOCK_FAIL, refused.code());
+            assertTrue(refused.getMessage().contains(directory.toString()), refused.getMessage());
+            assertEquals(PutOutcome.STORED, put(store, KEY, new byte[1]), "the first one goes on");
+        }
+    }
+
+    @Test
+    void shouldLeaveNothingBehindWhenTheDiskIsFull() {
+        faults.failNth(Faults.Call.PREALLOCATE, 1, Errno.ENOSPC);
+        final StoreException full = assertThrows(StoreException.class, () -> open(tiered(4 * UNIT, 8 * UNIT)));
+        assertEquals(ErrorCode.FILE_OPEN_FAIL, full.code());
+        assertTrue(full.getCause().getMessage().contains("ENOSPC"), full.getCause().getMessage());
+        assertEquals(List.of("LOCK"), files());
+    }
+
+    @Test
+    void shouldRefuseCallsAfterClose() {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 8 * UNIT));
+        store.close();
+        store.close();
+        for (final Runnable call : List.<Runnable>of(() -> put(store, KEY, new byte[1]), () -> store.getBytes(KEY),
+            () -> store.exists(KEY), () -> store.remove(KEY), store::stats, () -> store.stat(KEY),
+            () -> store.putBatch(List.of()), () -> store.getBatch(List.of()))) {
+            assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, assertThrows(StoreException.class, call::run).code());
+        }
+        final Throwable late = assertThrows(CompletionException.class, () -> store.getAsync(KEY, room(1)).join());
+        assertInstanceOf(StoreException.class, late.getCause());
+    }
+
+    @Test
+    void shouldWaitForRunningCallsWhenClosed() throws Exception {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT));
+        put(store, KEY, PatternBytes.of(1, 2 * UNIT));
+        pushToDisk(store, 4 * UNIT);
+        final CompletableFuture<GetOutcome> reading;
+        final CompletableFuture<Void> closing;
+        final MemorySegment target = room(2 * UNIT);
+        try (Faults.Gate gate = faults.blockNext(Faults.Call.READ)) {
+            reading = CompletableFuture.supplyAsync(() -> store.get(KEY, target), Thread::startVirtualThread);
+            gate.awaitEntered();
+            closing = CompletableFuture.runAsync(store::close, task -> new Thread(task).start());
+            assertFalse(closing.isDone());
+        }
+        closing.join();
+        assertTrue(reading.join().hit(), "the call that was inside ended well");
+        assertArrayEquals(PatternBytes.of(1, 2 * UNIT), PatternBytes.copyOf(target));
+    }
+
+    @Test
+    void shouldEndAPutThatWaitsForRoomWhenClosed() throws Exception {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT).eviction(1, 0).putTimeoutMs(1_000_000));
+        final CompletableFuture<PutOutcome> waiting;
+        try (Faults.Gate gate = faults.blockNext(Faults.Call.WRITE)) {
+            for (int i = 0; i < 4; i++) {
+                put(store, key(i), PatternBytes.of(i, UNIT));
+            }
+            waiting = CompletableFuture.supplyAsync(() -> put(store, key(4), new byte[UNIT]), task ->
+                new Thread(task).start());
+            gate.awaitEntered();
+            while (store.stats().putWaits() == 0) {
+                Thread.onSpinWait();
+            }
+            final CompletableFuture<Void> closing = CompletableFuture.runAsync(store::close, task ->
+                new Thread(task).start());
+            assertInstanceOf(StoreException.class, assertThrows(CompletionException.class, waiting::join).getCause());
+            gate.release();
+            closing.join();
+        }
+    }
+
+    @Test
+    void shouldWaitForRoomOnlySoLong() throws Exception {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT).eviction(1, 0).putTimeoutMs(20));
+            Faults.Gate gate = faults.blockNext(Faults.Call.WRITE)) {
+            for (int i = 0; i < 4; i++) {
+                put(store, key(i), PatternBytes.of(i, UNIT));
+            }
+            assertEquals(PutOutcome.NO_SPACE, put(store, key(4), new byte[UNIT]), "the offload hangs");
+            gate.awaitEntered();
+            gate.release();
+        }
+    }
+
+    @Test
+    void shouldKeepItsMemoryMappedWhenACallDoesNotEnd() throws Exception {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT).closeTimeoutMs(0));
+        put(store, KEY, PatternBytes.of(1, UNIT));
+        final CompletableFuture<GetOutcome> reading;
+        pushToDisk(store, 4 * UNIT);
+        final MemorySegment target = room(UNIT);
+        try (Faults.Gate gate = faults.blockNext(Faults.Call.READ)) {
+            reading = CompletableFuture.supplyAsync(() -> store.get(KEY, target), task -> new Thread(task).start());
+            gate.awaitEntered();
+            assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+                assertThrows(StoreException.class, store::close).code());
+        }
+        assertTrue(reading.join().hit());
+        assertArrayEquals(PatternBytes.of(1, UNIT), PatternBytes.copyOf(target));
+        store.close();
+    }
+
+    private EmbeddedStore open(final StoreConfig.Builder config) {
+        return EmbeddedStore.open(config.build(), new StoreHooks(clock, new FaultyFiles(faults)));
+    }
+
+    private static StoreConfig.Builder memoryOnly(final long bytes) {
+        return StoreConfig.builder().memoryBytes(bytes).eviction(1, 0);
+    }
+
+    private StoreConfig.Builder tiered(final long memory, final long disk) {
+        return StoreConfig.builder().memoryBytes(memory).disk(directory, disk).ioThreads(2);
+    }
+
+    /** Puts as much again as memory holds, so that everything before it is on disk, and takes it away again. */
+    private static void pushToDisk(final Store store, final int memoryBytes) {
+        final int chunk = memoryBytes / 4;
+        for (int i = 0; i < 8; i++) {
+            assertEquals(PutOutcome.STORED, put(store, ObjectKey.of("push", "p" + i), PatternBytes.of(i, chunk)));
+        }
+        for (int i = 0; i < 8; i++) {
+            store.remove(ObjectKey.of("push", "p" + i), true);
+        }
+    }
+
+    private static void assertPart(final Store store, final byte[] value, final int offset, final int length,
+        final ReplicaType tier) {
+        final MemorySegment part = room(length);
+        assertEquals(new GetOutcome(true, value.length, tier), store.getRange(KEY, offset, part));
+        assertArrayEquals(Arrays.copyOfRange(value, offset, offset + length), PatternBytes.copyOf(part));
+    }
+
+    private static void flipOneBit(final Path file, final byte[] value) throws IOException {
+        final byte[] all = Files.readAllBytes(file);
+        for (int at = 0; at + value.length <= all.length; at += UNIT) {
+            if (Arrays.equals(all, at, at + value.length, value, 0, value.length)) {
+                all[at + value.length / 2] ^= 1;
+                Files.write(file, all);
+                return;
+            }
+        }
+        throw new AssertionError("the value is not in " + file);
+    }
+
+    private List<String> files() {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String present(final Store store, final int keys) {
+        return IntStream.range(0, keys).filter(i -> store.stat(key(i)).isPresent())
+            .mapToObj(String::valueOf).collect(Collectors.joining(" "));
+    }
+
+    private static PutOutcome put(final Store store, final ObjectKey key, final byte[] value) {
+        return store.put(key, MemorySegment.ofArray(value));
+    }
+
+    private static MemorySegment room(final int bytes) {
+        return MemorySegment.ofArray(new byte[bytes]);
+    }
+
+    private static ObjectKey key(final int i) {
+        return ObjectKey.of("key" + i);
+    }
+
+    private static void scatter(final byte[] value, final MemorySegment... pieces) {
+        long at = 0;
+        for (final MemorySegment piece : pieces) {
+            MemorySegment.copy(MemorySegment.ofArray(value), at, piece, 0, piece.byteSize());
+            at += piece.byteSize();
+        }
+    }
+
+    private static byte[] join(final MemorySegment... pieces) {
+        final ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (final MemorySegment piece : pieces) {
+            all.writeBytes(PatternBytes.copyOf(piece));
+        }
+        return all.toByteArray();
+    }
+}
