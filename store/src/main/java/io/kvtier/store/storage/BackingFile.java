@@ -68,8 +68,8 @@ record BackingFile(Path path, long capacity, UUID storageId) {
             return Files.exists(path) ? existing(path, capacity, unit, opener) : create(path, capacity, unit, opener);
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make " + path + " with "
-                + (HEADER_BYTES + capacity) + " bytes; where the disk is full, free space or configure a smaller capacity",
-                e);
+                + (HEADER_BYTES + capacity) + " bytes; where the disk is full, free space or configure a smaller "
+                + "capacity", e);
         }
     }
 
@@ -121,7 +121,7 @@ record BackingFile(Path path, long capacity, UUID storageId) {
         }
     }
 
-    /** A reservation that fails halfway keeps what it got, and this file is never cut: so the room is looked for first. */
+    /** A reservation that fails halfway keeps what it got, and this file is never cut: the room is looked for first. */
     private static void checkRoom(final Path path, final long size, final long wanted) {
         final long free;
         try {
@@ -131,8 +131,8 @@ record BackingFile(Path path, long capacity, UUID storageId) {
         }
         if (wanted - size > free) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "backing file " + path + " cannot grow to "
-                + wanted + " bytes: it has " + size + ", and only " + free + " are free; free space or configure a smaller "
-                + "capacity");
+                + wanted + " bytes: it has " + size + ", and only " + free + " are free; free space or configure a "
+                + "smaller capacity");
         }
     }
 
