@@ -74,7 +74,8 @@ class DiskFormatTest {
 
     private List<String> names() throws IOException {
         try (Stream<Path> all = Files.list(directory)) {
-            return all.map(path -> path.getFileName().toString()).filter(name -> !name.equals("LOCK")).sorted().toList();
+            return all.map(path -> path.getFileName().toString()).filter(name -> !name.equals("LOCK")).sorted()
+                .toList();
         }
     }
 
@@ -171,7 +172,8 @@ class DiskFormatTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0,not an index log", "8,format version", "12,damaged header", "20,damaged header", "32,damaged header"})
+    @CsvSource({"0,not an index log", "8,format version", "12,damaged header", "20,damaged header",
+        "32,damaged header"})
     void shouldRefuseALogWithADamagedHeader(final int at, final String complaint) throws IOException {
         makeStore();
         overwrite(LOG, at, (byte) (content(LOG)[at] ^ 0x40));

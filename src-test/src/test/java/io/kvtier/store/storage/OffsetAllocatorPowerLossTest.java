@@ -46,7 +46,8 @@ class OffsetAllocatorPowerLossTest {
             final List<Value> batch = new ArrayList<>();
             for (int j = random.nextInt(3); j >= 0; j--) {
                 // Few keys, so that versions replace each other; a version is used once.
-                batch.add(Value.of("k" + (5 * j + random.nextInt(5)), generation * 1000L + i, random.nextInt(4 * UNIT)));
+                batch.add(Value.of("k" + (5 * j + random.nextInt(5)), generation * 1000L + i,
+                    random.nextInt(4 * UNIT)));
             }
             ledger.store(rig, random.nextBoolean(), batch);
             stored.addAll(batch);

@@ -79,7 +79,8 @@ abstract class StorageBackendContract {
         try (BackendRig rig = setup.open()) {
             final List<Result> results = rig.store(owner, padded, values);
 
-            assertEquals(values.stream().map(Value::checksum).toList(), results.stream().map(Result::checksum).toList());
+            assertEquals(values.stream().map(Value::checksum).toList(),
+                results.stream().map(Result::checksum).toList());
             assertEquals(values.stream().map(value -> Outcome.STORED).toList(), outcomes(results));
             assertEquals(values.stream().mapToLong(Value::extent).sum(), rig.backend().usedBytes());
             assertEquals(8192L * UNIT, rig.backend().capacityBytes());
