@@ -85,7 +85,7 @@ public final class ExtentAllocator implements AutoCloseable {
     private volatile KnownFailure failure = KnownFailure.NONE;
     private volatile boolean closed;
 
-    /** Over words that are zero and {@link #words} long; a region, if there is one, is closed with the allocator. */
+    /** Over words that are zero; a region, if there is one, is closed with the allocator. */
     ExtentAllocator(final AtomicWords words, final MemoryRegion region, final Shape shape) {
         this.region = region;
         units = shape.units();
