@@ -2,6 +2,7 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -141,6 +142,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
             log = opened.log();
             return new OffsetAllocatorBackend(options, lock, engine, file, opened);
+        } catch (final NativeException e) {
+            CloseHelper.closeAll(log, lock);
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
+                + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
         } catch (final RuntimeException e) {
             CloseHelper.closeAll(log, lock);
             throw e;
