@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -31,16 +32,30 @@ public final class CompiledNumbers {
         throws IOException, InterruptedException {
         final Commands.Result gcc = Commands.run("gcc", "--version");
         NotExercised.require("gcc", gcc.code() == 0, "no C compiler: " + gcc.output().lines().findFirst().orElse(""));
-        final StringBuilder includes = new StringBuilder("#define _GNU_SOURCE\n#include <stddef.h>\n"
-            + "#include <stdio.h>\n");
-        for (final String header : headers) {
-            includes.append("#include <").append(header).append(">\n");
-            final Path probe = Files.writeString(directory.resolve("probe.c"), includes + "int x;\n");
-            final Commands.Result known =
-                Commands.run("gcc", "-c", "-o", directory.resolve("probe.o").toString(), probe.toString());
-            NotExercised.require(header, known.code() == 0, "no header " + header);
+        final String prelude = "#define _GNU_SOURCE\n#include <stddef.h>\n#include <stdio.h>\n";
+        final String includes = Arrays.stream(headers).map(CompiledNumbers::include)
+            .collect(Collectors.joining("", prelude, ""));
+        if (!compiles(directory, includes)) {
+            for (final String header : headers) {
+                NotExercised.require(header, compiles(directory, prelude + include(header)), "no header " + header);
+            }
         }
-        return new CompiledNumbers(includes.toString());
+        return new CompiledNumbers(includes);
+    }
+
+    private static String include(final String header) {
+        return "#include <" + header + ">\n";
+    }
+
+    private static boolean compiles(final Path directory, final String source)
+        throws IOException, InterruptedException {
+        final Path probe = Files.writeString(directory.resolve("probe.c"), source);
+        return Commands.run("gcc", "-c", "-o", directory.resolve("probe.o").toString(), probe.toString()).code() == 0;
+    }
+
+    /** Whether the headers define an expression. */
+    public boolean knows(final Path directory, final String expression) throws IOException, InterruptedException {
+        return compiles(directory, headers + "int x = sizeof(" + expression + ");\n");
     }
 
     public CompiledNumbers add(final String expression, final long value) {

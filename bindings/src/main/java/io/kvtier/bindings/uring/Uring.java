@@ -1,6 +1,7 @@
 package io.kvtier.bindings.uring;
 
 import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.NativeAccess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,7 +32,14 @@ public final class Uring {
                 return new UringProbe(Availability.no("io_uring exists on Linux only", "run on Linux"),
                     UringFeatures.NONE);
             }
-            return UringProbe.run(LinuxKernel.INSTANCE, () -> text(DISABLED));
+            try {
+                return UringProbe.run(LinuxKernel.INSTANCE, () -> text(DISABLED));
+            } catch (final LinkageError e) {
+                // The class of the downcalls could not be made, for want of a permission or a symbol.
+                final Throwable cause = e.getCause() == null ? e : e.getCause();
+                return new UringProbe(Availability.no("the C library cannot be called: " + cause,
+                    String.join(" ", NativeAccess.missingFlags(null))), UringFeatures.NONE);
+            }
         }
     }
 

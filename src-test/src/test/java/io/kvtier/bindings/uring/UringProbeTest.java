@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.posix.Errno;
+import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.NotExercised;
 import java.util.List;
@@ -50,6 +51,28 @@ class UringProbeTest {
         assertFalse(Uring.availability().reason().isEmpty());
         assertEquals(Uring.availability().available(), Uring.availability().remedy().isEmpty());
         assertTrue(Uring.lockedMemoryLimitBytes() >= -1);
+    }
+
+    /** Prints the availability, in a JVM of its own. */
+    static final class Asker {
+        private Asker() {
+        }
+
+        public static void main(final String[] arguments) {
+            System.out.println(Uring.availability());
+            System.out.println(Uring.features());
+        }
+    }
+
+    @Test
+    void shouldAnswerWhenNativeAccessIsDenied() throws InterruptedException {
+        NotExercised.require("native-access-deny", Runtime.version().feature() >= 24,
+            "--illegal-native-access came with JDK 24");
+        final Commands.Result result = Commands.java(List.of("--illegal-native-access=deny"), Asker.class);
+
+        assertEquals(0, result.code(), result.output());
+        assertTrue(result.output().contains("available=false"), result.output());
+        assertTrue(result.output().contains("remedy=--enable-native-access=ALL-UNNAMED"), result.output());
     }
 
     @Test
