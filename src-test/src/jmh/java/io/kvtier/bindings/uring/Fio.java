@@ -20,9 +20,12 @@ final class Fio {
     }
 
     static double mebibytesPerSecond(final Path file, final String pattern, final int block, final int depth,
-                                     final boolean registered, final int seconds)
+                                     final boolean registered, final boolean huge, final int seconds)
         throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of("fio", "--name=peer", "--filename=" + file,
+        // The C library's way of asking for huge pages behind malloc, where fio's buffers come from.
+        final List<String> command = new ArrayList<>(huge ? List.of("env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
+            : List.of());
+        command.addAll(List.of("fio", "--name=peer", "--filename=" + file,
             "--ioengine=io_uring", "--direct=1", "--rw=" + pattern, "--bs=" + block, "--iodepth=" + depth,
             "--size=1g", "--time_based", "--runtime=" + seconds, "--norandommap", "--randrepeat=0", "--thread",
             "--gtod_reduce=1", "--output-format=json"));
