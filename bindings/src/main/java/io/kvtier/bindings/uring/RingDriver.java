@@ -68,6 +68,10 @@ final class RingDriver {
         return ring;
     }
 
+    boolean isBroken() {
+        return broken != null;
+    }
+
     void checkUsable() {
         if (broken != null) {
             throw new IllegalStateException("the ring is broken; close it and open another", broken);
