@@ -190,6 +190,17 @@ final class RingDriver {
         Thread.yield();
     }
 
+    /**
+     * Takes the completions that lie in the queue, and only when that leaves nothing to hand out those that entering
+     * the kernel would bring: while there is something to do, the next wait brings them for nothing.
+     */
+    void look() {
+        collect();
+        if (operations.ready() == 0) {
+            harvest();
+        }
+    }
+
     /** Takes every completion that there is, those included that the kernel delivers only when entered. */
     void harvest() {
         collect();

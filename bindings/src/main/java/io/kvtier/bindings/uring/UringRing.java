@@ -364,7 +364,7 @@ public final class UringRing implements AutoCloseable {
     public int reap(final CompletionHandler handler) {
         checkOpen();
         checkNotDelivering("reap");
-        driver.harvest();
+        driver.look();
         final int count = operations.ready();
         delivering = true;
         try {
