@@ -166,6 +166,23 @@ public final class TransferEngine implements AutoCloseable {
      * @throws TransferException INVALID, naming the request, when one cannot be done; none was started then.
      */
     public Transfer submit(final List<TransferRequest> requests) {
+        return begin(requests, false);
+    }
+
+    /**
+     * Moves bytes as {@link #submit}, for a caller that waits for them next. A calling platform thread then does a
+     * single slice's blocking call itself, which spares two thread switches, about as long as a small read takes; a
+     * virtual thread, or a request of several slices, which can overlap, goes to the threads of the engine.
+     *
+     * @param requests what to move.
+     * @return their common progress, often over.
+     * @throws TransferException as for {@link #submit}.
+     */
+    public Transfer submitAndWaitNext(final List<TransferRequest> requests) {
+        return begin(requests, !Thread.currentThread().isVirtual());
+    }
+
+    private Transfer begin(final List<TransferRequest> requests, final boolean here) {
         final List<OpenSegment> entered = enter(requests);
         final List<Planned> plan;
         final Transfer transfer;
@@ -180,9 +197,10 @@ public final class TransferEngine implements AutoCloseable {
             leave(entered);
             throw e;
         }
+        final boolean single = here && plan.size() == 1 && plan.getFirst().slices().size() == 1;
         for (final Planned planned : plan) {
             count(planned.transport(), planned.slices());
-            planned.slices().forEach(slice -> start(planned.transport(), slice));
+            planned.slices().forEach(slice -> start(planned.transport(), slice, single));
         }
         transfer.sliceEnded(0, null);
         return transfer;
@@ -360,10 +378,14 @@ public final class TransferEngine implements AutoCloseable {
         return slices;
     }
 
-    private static void start(final Transport transport, final Slice slice) {
+    private static void start(final Transport transport, final Slice slice, final boolean here) {
         slice.added();
         try {
-            transport.submit(slice);
+            if (here) {
+                transport.run(slice);
+            } else {
+                transport.submit(slice);
+            }
         } catch (final RuntimeException | Error e) {
             // An Error too (no thread left, for one), or the transfer would never end.
             slice.failed(e);

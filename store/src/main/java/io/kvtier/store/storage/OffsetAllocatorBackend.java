@@ -508,12 +508,13 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
 
         @Override
-        public Transfer read(final RegionSlice target) {
+        public Transfer read(final RegionSlice target, final boolean alone) {
             final StoredValue value = held.value();
             final long padded = extentBytes(value.size());
             final long length = target.length() >= padded ? padded : value.size();
-            return engine.submit(List.of(TransferRequest.read(target.region().slice(target.offset(), length), segment,
-                fileOffset(value.offset()))));
+            final List<TransferRequest> request = List.of(TransferRequest.read(
+                target.region().slice(target.offset(), length), segment, fileOffset(value.offset())));
+            return alone ? engine.submitAndWaitNext(request) : engine.submit(request);
         }
 
         @Override
