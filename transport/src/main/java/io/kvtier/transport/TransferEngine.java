@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -35,7 +34,7 @@ public final class TransferEngine implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition idle = lock.newCondition();
     private final Map<String, OpenSegment> segments = new HashMap<>();
-    private final Map<TransportKind, Counts> counts = new EnumMap<>(TransportKind.class);
+    private final Map<TransportKind, TransportCounts> counts = new EnumMap<>(TransportKind.class);
     private long running;
     private boolean closed;
     private boolean abandoned;
@@ -50,16 +49,10 @@ public final class TransferEngine implements AutoCloseable {
         }
     }
 
-    private record Counts(LongAdder transfers, LongAdder readBytes, LongAdder writtenBytes) {
-        Counts() {
-            this(new LongAdder(), new LongAdder(), new LongAdder());
-        }
-    }
-
     private TransferEngine(final TransferConfig config, final List<Transport> transports) {
         this.config = config;
         this.transports = transports;
-        transports.forEach(transport -> counts.put(transport.capability().kind(), new Counts()));
+        transports.forEach(transport -> counts.put(transport.capability().kind(), new TransportCounts()));
     }
 
     /**
@@ -199,7 +192,7 @@ public final class TransferEngine implements AutoCloseable {
         }
         final boolean single = here && plan.size() == 1 && plan.getFirst().slices().size() == 1;
         for (final Planned planned : plan) {
-            count(planned.transport(), planned.slices());
+            counts.get(planned.transport().capability().kind()).add(planned.slices());
             planned.slices().forEach(slice -> start(planned.transport(), slice, single));
         }
         transfer.sliceEnded(0, null);
@@ -238,9 +231,7 @@ public final class TransferEngine implements AutoCloseable {
      * @return one record a transport.
      */
     public List<TransportStats> stats() {
-        return counts.entrySet().stream().map(entry -> new TransportStats(entry.getKey(),
-            entry.getValue().transfers().sum(), entry.getValue().readBytes().sum(),
-            entry.getValue().writtenBytes().sum())).toList();
+        return counts.entrySet().stream().map(entry -> entry.getValue().stats(entry.getKey())).toList();
     }
 
     /**
@@ -389,14 +380,6 @@ public final class TransferEngine implements AutoCloseable {
         } catch (final RuntimeException | Error e) {
             // An Error too (no thread left, for one), or the transfer would never end.
             slice.failed(e);
-        }
-    }
-
-    private void count(final Transport transport, final List<Slice> slices) {
-        final Counts count = counts.get(transport.capability().kind());
-        count.transfers().increment();
-        for (final Slice slice : slices) {
-            (slice.direction() == Direction.READ ? count.readBytes() : count.writtenBytes()).add(slice.length());
         }
     }
 
