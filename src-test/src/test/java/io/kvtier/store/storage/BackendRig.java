@@ -134,7 +134,7 @@ final class BackendRig implements AutoCloseable {
         final long room = padded ? Math.ceilDiv(size, Value.UNIT) * (long) Value.UNIT : size;
         try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, size + 2L * Value.UNIT)) {
             final RegionSlice target = memory.slice(padded ? 0 : ODD, Math.max(room, padded ? Value.UNIT : 0));
-            lease.read(target).await();
+            lease.read(target, padded).await();
             return PatternBytes.copyOf(target.segment().asSlice(0, size));
         }
     }
