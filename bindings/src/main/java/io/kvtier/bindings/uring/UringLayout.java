@@ -53,14 +53,12 @@ final class UringLayout {
     static final long SQ_TAIL = 4;
     static final long SQ_MASK = 8;
     static final long SQ_FLAGS = 16;
-    static final long SQ_DROPPED = 20;
     static final long SQ_ARRAY = 24;
 
     // struct io_cqring_offsets
     static final long CQ_HEAD = 0;
     static final long CQ_TAIL = 4;
     static final long CQ_MASK = 8;
-    static final long CQ_OVERFLOW = 16;
     static final long CQ_ENTRIES = 20;
 
     // struct io_uring_sqe

@@ -481,4 +481,17 @@ class PosixFileTest {
         assertEquals("content", Files.readString(path));
         assertEquals(path.toString(), file.path());
     }
+
+    @Test
+    void shouldKeepTheDescriptorForWhoeverAcquiredIt() throws IOException {
+        final PosixFile file = existing("abc", OpenMode.READ);
+        final int descriptor = file.acquireDescriptor();
+        file.close();
+        assertEquals(List.of(descriptor), OpenDescriptors.of(path.toString()));
+        assertThrows(IllegalStateException.class, file::acquireDescriptor);
+
+        file.releaseDescriptor();
+        assertEquals(List.of(), OpenDescriptors.of(path.toString()));
+        assertThrows(IllegalStateException.class, file::releaseDescriptor);
+    }
 }
