@@ -6,5 +6,7 @@
  */
 module io.kvtier.bindings {
     exports io.kvtier.bindings;
+    exports io.kvtier.bindings.cuda;
+    exports io.kvtier.bindings.cufile;
     exports io.kvtier.bindings.posix;
 }
