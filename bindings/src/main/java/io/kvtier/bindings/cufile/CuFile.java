@@ -28,8 +28,8 @@ public final class CuFile {
         "cuFileDriverGetProperties", "cuFileHandleRegister", "cuFileHandleDeregister", "cuFileBufRegister",
         "cuFileBufDeregister", "cuFileRead", "cuFileWrite", "cuFileBatchIOSetUp", "cuFileBatchIOSubmit",
         "cuFileBatchIOGetStatus", "cuFileBatchIOCancel", "cuFileBatchIODestroy", "cuFileReadAsync",
-        "cuFileWriteAsync", "cuFileStreamRegister", "cuFileStreamDeregister", "cuFileGetParameterSizeT",
-        "cuFileGetParameterBool", "cuFileSetParameterSizeT", "cuFileSetParameterBool",
+        "cuFileWriteAsync", "cuFileGetParameterSizeT", "cuFileGetParameterBool", "cuFileSetParameterSizeT",
+        "cuFileSetParameterBool",
         "cuFileSetParameterPosixPoolSlabArray", "cuFileGetParameterPosixPoolSlabArray", "cuFileSetStatsLevel",
         "cuFileStatsStart", "cuFileGetStatsL3");
     /** The header renames the plain close to this by a macro; an older library exports only the plain one. */
@@ -72,7 +72,7 @@ public final class CuFile {
 
         private static Availability probe() {
             if (SHARED != null) {
-                return Availability.yes(LIBRARY.name() + ", version " + versionText(SHARED.version()));
+                return Availability.yes(LIBRARY.name());
             }
             if (!LIBRARY.availability().available()) {
                 return LIBRARY.availability();
@@ -130,7 +130,8 @@ public final class CuFile {
     }
 
     /**
-     * The library's version.
+     * The library's version. Ask it when the driver is open, or has been: see {@code NATIVE.md} for what the first
+     * call into the library decides.
      *
      * @return 1000 · major + 10 · minor.
      */
@@ -193,11 +194,14 @@ public final class CuFile {
     }
 
     private CuFileDriver.Opened openDriver(final CuFileConfig wanted) {
-        if (api.useCount() > 0) {
+        try {
+            configure(wanted);
+        } catch (final CuFileException e) {
+            if (e.code() != CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN()) {
+                throw e;
+            }
             LOG.log(System.Logger.Level.WARNING, "the cuFile driver was opened by another part of this process; its"
                 + " settings stay as they are");
-        } else {
-            configure(wanted);
         }
         check("cuFileDriverOpen", api.driverOpen(), "");
         try (Arena arena = Arena.ofConfined()) {
@@ -211,7 +215,12 @@ public final class CuFile {
             }
             final MemorySegment properties = arena.allocate(CUfileDrvProps.layout());
             check("cuFileDriverGetProperties", api.properties(properties), "");
-            return new CuFileDriver.Opened(CuFileProperties.of(properties), posixPool(arena));
+            final List<PoolSlabs> pool = posixPool(arena);
+            if (!wanted.posixPool().isEmpty() && !wanted.posixPool().equals(pool)) {
+                LOG.log(System.Logger.Level.WARNING, "cuFile's posix pool is " + pool + ", not " + wanted.posixPool()
+                    + " as was asked for; batches are kept smaller");
+            }
+            return new CuFileDriver.Opened(CuFileProperties.of(properties), pool);
         } catch (final RuntimeException e) {
             api.driverClose();
             throw e;

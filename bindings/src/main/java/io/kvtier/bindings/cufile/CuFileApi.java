@@ -178,23 +178,6 @@ public interface CuFileApi {
     long streamTransfer(boolean write, long handle, long base, MemorySegment arguments, long stream);
 
     /**
-     * {@code cuFileStreamRegister}.
-     *
-     * @param stream the CUDA stream's handle.
-     * @param flags  which arguments are fixed at submission.
-     * @return the status.
-     */
-    long streamRegister(long stream, int flags);
-
-    /**
-     * {@code cuFileStreamDeregister}.
-     *
-     * @param stream the CUDA stream's handle.
-     * @return the status.
-     */
-    long streamDeregister(long stream);
-
-    /**
      * {@code cuFileGetParameterSizeT}.
      *
      * @param parameter number of the parameter.

@@ -27,7 +27,7 @@ public final class CuFileException extends NativeException {
     private CuFileException(final String call, final Domain domain, final int code, final String name,
         final String text, final String detail) {
         super(call, code, call + "(" + detail + ") failed: " + name + " (" + code + "), " + text
-            + hint(domain, code));
+            + hint(call, domain, code));
         this.domain = domain;
         this.name = name;
     }
@@ -55,14 +55,14 @@ public final class CuFileException extends NativeException {
      *
      * @param call   the function.
      * @param result the result: -1, a negative cuFile code, or a negative error number.
-     * @param errno  what errno was; 0 where the call does not set it.
+     * @param errno  what errno was, for a result of -1; 0 where the call does not set it.
      * @param detail the arguments that matter.
      * @return the exception.
      */
     public static CuFileException ofResult(final String call, final long result, final int errno,
         final String detail) {
         // Seen: cuFile codes in errno beside the -1, and as the negative result.
-        final long code = result == -1 && errno != 0 ? errno : Math.abs(result);
+        final long code = result == -1 ? errno : Math.abs(result);
         if (code > CuFileTypes.CUFILEOP_BASE_ERR() && code <= Integer.MAX_VALUE) {
             return ofCode(call, (int) code, detail);
         }
@@ -105,11 +105,12 @@ public final class CuFileException extends NativeException {
         return new CuFileException(call, Domain.CUFILE, code, CuFileCode.name(code), CuFileCode.text(code), detail);
     }
 
-    private static String hint(final Domain domain, final int code) {
+    private static String hint(final String call, final Domain domain, final int code) {
         if (domain != Domain.CUFILE) {
             return "";
         }
-        if (code == CuFileTypes.CU_FILE_HANDLE_NOT_REGISTERED() || code == CuFileTypes.CU_FILE_INTERNAL_ERROR()) {
+        if (call.equals("cuFileHandleRegister") && (code == CuFileTypes.CU_FILE_HANDLE_NOT_REGISTERED()
+            || code == CuFileTypes.CU_FILE_INTERNAL_ERROR())) {
             return "; cuFile looks the file system up in udev's database: in a container mount /run/udev read-only,"
                 + " elsewhere see that /run/udev/data has an entry with ID_FS_TYPE for the device (cufile.log tells)";
         }

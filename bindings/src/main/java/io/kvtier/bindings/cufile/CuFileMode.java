@@ -22,7 +22,10 @@ public enum CuFileMode {
         return this == NVIDIA_FS || this == PCI_P2PDMA;
     }
 
-    /** What the counts say of the transfers between two readings; the slowest way counts when several were used. */
+    /**
+     * What the counts say of the transfers between two readings; the slowest way counts when several were used. Where
+     * nothing direct is there at all, no count is needed.
+     */
     static CuFileMode between(final CuFileStatistics before, final CuFileStatistics after,
         final CuFileProperties properties) {
         if (after.posix() > before.posix() || after.batchPosix() > before.batchPosix()) {

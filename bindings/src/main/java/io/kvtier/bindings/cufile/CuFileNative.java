@@ -156,16 +156,6 @@ final class CuFileNative implements CuFileApi {
     }
 
     @Override
-    public long streamRegister(final long stream, final int flags) {
-        return status(CuFileFunctions.cuFileStreamRegister(RESULT.get(), pointer(stream), flags));
-    }
-
-    @Override
-    public long streamDeregister(final long stream) {
-        return status(CuFileFunctions.cuFileStreamDeregister(RESULT.get(), pointer(stream)));
-    }
-
-    @Override
     public long sizeParameter(final int parameter, final MemorySegment value) {
         return status(CuFileFunctions.cuFileGetParameterSizeT(RESULT.get(), parameter, value));
     }

@@ -36,8 +36,10 @@ public record CuFileStatistics(long reads, long writes, long errors, long readBy
         long pciP2p = 0;
         long posix = 0;
         long unaligned = 0;
+        // Not the indexed accessor: jextract 22 generates it without the field's own offset.
+        final MemorySegment all = CUfileStatsLevel3.per_gpu_stats(statistics);
         for (int gpu = 0; gpu < gpus; gpu++) {
-            final MemorySegment one = CUfileStatsLevel3.per_gpu_stats(statistics, gpu);
+            final MemorySegment one = CUfilePerGpuStats.asSlice(all, gpu);
             nvidiaFs += CUfilePerGpuStats.n_nvfs_reads(one) + CUfilePerGpuStats.n_nvfs_writes(one);
             pciP2p += CUfilePerGpuStats.n_p2p_reads(one) + CUfilePerGpuStats.n_p2p_writes(one);
             posix += CUfilePerGpuStats.n_posix_reads(one) + CUfilePerGpuStats.n_posix_writes(one);
