@@ -82,6 +82,14 @@ case "${1:-}" in
             "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsFacts "$directory/facts.bin" "$order" \
                 $([ "$order" != nothing ] || echo all) || echo "fact: $order: the process ended with $?"
         done
+        for level in 0 3; do
+            for context in keep release; do
+                code=0
+                "${java[@]}" -XX:ErrorFile=/dev/null -cp "$classes" io.kvtier.bindings.cufile.GdsFacts \
+                    "$directory/facts.bin" exit "$level" "$context" 2>/dev/null || code=$?
+                echo "fact: ends with the driver open, statistics level $level, context $context: exit status $code"
+            done
+        done
         rm "$directory/facts.bin"
         ;;
     *) sed -n '2,/^set /{/^#/!d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;

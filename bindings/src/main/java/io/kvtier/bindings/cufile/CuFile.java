@@ -87,6 +87,8 @@ public final class CuFile {
     }
 
     private final CuFileApi api;
+    /** The library reads the arrays that it is given again when it opens: they stay as long as this does. */
+    private final Arena settings = Arena.ofAuto();
     private CuFileConfig config;
     private CuFileDriver.Opened opened;
     private int users;
@@ -229,15 +231,13 @@ public final class CuFile {
 
     private void configure(final CuFileConfig wanted) {
         if (!wanted.posixPool().isEmpty()) {
-            try (Arena arena = Arena.ofConfined()) {
-                final int length = wanted.posixPool().size();
-                final MemorySegment sizes = arena.allocateFrom(ValueLayout.JAVA_LONG,
-                    wanted.posixPool().stream().mapToLong(PoolSlabs::slabKb).toArray());
-                final MemorySegment counts = arena.allocateFrom(ValueLayout.JAVA_LONG,
-                    wanted.posixPool().stream().mapToLong(PoolSlabs::count).toArray());
-                check("cuFileSetParameterPosixPoolSlabArray", api.setPosixPool(sizes, counts, length),
-                    wanted.posixPool().toString());
-            }
+            final int length = wanted.posixPool().size();
+            final MemorySegment sizes = settings.allocateFrom(ValueLayout.JAVA_LONG,
+                wanted.posixPool().stream().mapToLong(PoolSlabs::slabKb).toArray());
+            final MemorySegment counts = settings.allocateFrom(ValueLayout.JAVA_LONG,
+                wanted.posixPool().stream().mapToLong(PoolSlabs::count).toArray());
+            check("cuFileSetParameterPosixPoolSlabArray", api.setPosixPool(sizes, counts, length),
+                wanted.posixPool().toString());
         }
         if (wanted.compatibility() != CuFileConfig.Compatibility.AS_CONFIGURED) {
             setFlag(CuFileTypes.CUFILE_PARAM_PROPERTIES_ALLOW_COMPAT_MODE(),

@@ -12,8 +12,8 @@ import java.lang.foreign.MemorySegment;
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param reads        synchronous reads that succeeded.
- * @param writes       synchronous writes that succeeded.
+ * @param reads        reads that succeeded, as the library counts: version 1.15 counts each twice.
+ * @param writes       writes that succeeded, likewise.
  * @param errors       reads and writes that failed.
  * @param readBytes    bytes of synchronous reads.
  * @param writeBytes   bytes of synchronous writes.

@@ -9,8 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Owner of one transfer that takes its place in a CUDA stream. The stream reads the arguments and writes the result when
- * it comes to the transfer, so both lie in memory of this owner until it is closed.
+ * Owner of one transfer that takes its place in a CUDA stream. The stream reads the arguments and writes the result
+ * when it comes to the transfer, so both lie in memory of this owner until it is closed.
  *
  * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> {@link #close()} waits for the stream, then lets the
  * arguments, the file and the memory go. <b>Blocking:</b> {@link #result()} and {@link #close()} wait for the stream.

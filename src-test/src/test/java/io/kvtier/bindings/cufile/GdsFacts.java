@@ -20,7 +20,7 @@ import java.lang.foreign.MemorySegment;
 /**
  * Asks the library what its documentation leaves open, call by call, and prints the answers. Run it against a new
  * version: {@code GdsFacts FILE ORDER}, where the order says what is called before the pool is sized ({@code nothing},
- * {@code version} or {@code count}).
+ * {@code version} or {@code count}); {@code GdsFacts FILE exit LEVEL keep|release} ends with the driver open.
  */
 public final class GdsFacts {
     private static final long MIB = 1 << 20;
@@ -38,7 +38,11 @@ public final class GdsFacts {
      * @param args file and order.
      */
     public static void main(final String[] args) {
-        if (!CuFileNames.library()) {
+        if (args[1].equals("exit")) {
+            endWithTheDriverOpen(args[0], Integer.parseInt(args[2]), args[3].equals("release"));
+            return;
+        }
+        if (!library()) {
             throw new IllegalStateException("no library");
         }
         try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
@@ -56,12 +60,30 @@ public final class GdsFacts {
         }
     }
 
-    /** The name is only there to load the library without asking cuFile anything. */
-    private static final class CuFileNames {
-        static boolean library() {
-            return NativeLibrary.find(CuFile.LIBRARY_NAMES, CuFile.SYMBOLS, "").availability()
-                .available() && Cuda.availability().available();
+    /** How the process ends is the answer. */
+    private static void endWithTheDriverOpen(final String path, final int level, final boolean release) {
+        final CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
+        final CudaContext.Guard guard = context.enter();
+        final CuFileDriver driver = CuFile.system().open(new CuFileConfig(CuFileConfig.DEFAULT.posixPool(),
+            CuFileConfig.Compatibility.AS_CONFIGURED, level));
+        try (DeviceMemory memory = DeviceMemory.allocate(context, MIB);
+            PosixFile made = PosixFile.open(path, OpenMode.CREATE);
+            PosixFile file = PosixFile.open(path, OpenMode.READ_WRITE_DIRECT);
+            CuFileHandle handle = CuFileHandle.register(driver, file)) {
+            made.preallocate(0, MIB);
+            handle.write(memory.pointer(), 0);
         }
+        say("pool of an open driver", driver.posixPool());
+        guard.close();
+        if (release) {
+            context.close();
+        }
+    }
+
+    /** Loads the library without a call into it. */
+    private static boolean library() {
+        return NativeLibrary.find(CuFile.LIBRARY_NAMES, CuFile.SYMBOLS, "").availability().available()
+            && Cuda.availability().available();
     }
 
     private static void say(final String what, final Object answer) {
@@ -112,6 +134,9 @@ public final class GdsFacts {
         say("use count", api.useCount());
         say("set statistics level after open", text(api.setStatisticsLevel(3)));
         say("statistics start", text(api.statisticsStart()));
+        if (!order.equals("nothing")) {
+            say("close", text(api.driverClose()));
+        }
     }
 
     private void files(final PosixFile file, final long memory, final long other) {
