@@ -41,6 +41,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GdsSmokeTest {
+    private static final CuFileConfig COUNTING = new CuFileConfig(CuFileConfig.DEFAULT.posixPool(),
+        CuFileConfig.Compatibility.AS_CONFIGURED, 3);
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
@@ -61,7 +63,8 @@ class GdsSmokeTest {
     private static final class Setup implements AutoCloseable {
         final CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
         final CudaContext.Guard guard = context.enter();
-        final CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT);
+        // The mode is proved by counts; LeakCheck sees to it that the driver is closed in the end.
+        final CuFileDriver driver = CuFile.system().open(COUNTING);
         final Path path;
         final PosixFile file;
         final CuFileHandle handle;
@@ -345,7 +348,7 @@ class GdsSmokeTest {
     @Test
     void shouldOpenTheDriverAgainAfterItWasClosed() throws IOException {
         for (int round = 0; round < 2; round++) {
-            try (Setup setup = new Setup(MIB); CuFileDriver second = CuFile.system().open(CuFileConfig.DEFAULT)) {
+            try (Setup setup = new Setup(MIB); CuFileDriver second = CuFile.system().open(COUNTING)) {
                 assertEquals(setup.driver.properties(), second.properties());
                 setup.handle.write(setup.buffer, 0, MIB, 0);
             }
