@@ -87,7 +87,7 @@ public final class CuFile {
     }
 
     private final CuFileApi api;
-    /** The library reads the arrays that it is given again when it opens: they stay as long as this does. */
+    /** Whether the library copies the arrays that it is given is not documented: they stay as long as this does. */
     private final Arena settings = Arena.ofAuto();
     private CuFileConfig config;
     private CuFileDriver.Opened opened;
