@@ -265,6 +265,24 @@ class GdsSmokeTest {
     }
 
     @Test
+    void shouldEndEveryEntryWhenOneHasNoMemory() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+            for (int i = 0; i < 3; i++) {
+                batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
+            }
+            batch.add(true, setup.handle, 3 * MIB, new DevicePointer(0x1234_5678_9000L, MIB));
+            batch.submit();
+            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            }
+            System.out.println("seen: a batch with an entry of no memory: " + List.of(outcomes));
+            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
+            assertEquals(CuFileOutcome.COMPLETE, outcomes[0]);
+        }
+    }
+
+    @Test
     void shouldServeTwoThreadsWithABatchEach() throws Exception {
         try (Setup setup = new Setup(64 * MIB);
             ExecutorService threads = Executors.newFixedThreadPool(2)) {
