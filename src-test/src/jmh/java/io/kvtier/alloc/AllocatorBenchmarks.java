@@ -19,22 +19,24 @@ public final class AllocatorBenchmarks {
     /** Takes a few minutes; an argument restricts it to benchmarks whose name has it. */
     public static void main(final String[] arguments) throws RunnerException {
         final String only = arguments.length > 0 ? arguments[0] : "";
-        final Map<String, double[]> rows = new TreeMap<>();
+        System.out.printf("%-42s %10s %10s %6s %5s %8s%n", "nanoseconds for a thread's pass", "ours", "mutex", "ratio",
+            "goal", "B/pass");
         for (int threads = 1; threads <= 2; threads++) {
             for (final Class<?> benchmark : new Class<?>[] {PageBenchmark.class, ExtentBenchmark.class}) {
                 if (benchmark.getSimpleName().contains(only)) {
-                    run(benchmark, threads, rows);
+                    print(run(benchmark, threads));
                 }
             }
         }
-        System.out.printf("%-42s %10s %10s %6s %5s %8s%n", "nanoseconds for a thread's pass", "ours", "mutex", "ratio",
-            "goal", "B/pass");
+    }
+
+    private static void print(final Map<String, double[]> rows) {
         rows.forEach((name, row) -> System.out.printf("%-42s %10.0f %10.0f %6.2f %5.1f %8.1f%n", name, row[0], row[1],
             row[1] / row[0], name.endsWith("1") ? 1.0 : 1.5, row[2]));
     }
 
-    private static void run(final Class<?> benchmark, final int threads, final Map<String, double[]> rows)
-        throws RunnerException {
+    private static Map<String, double[]> run(final Class<?> benchmark, final int threads) throws RunnerException {
+        final Map<String, double[]> rows = new TreeMap<>();
         final var options = new OptionsBuilder().include(benchmark.getSimpleName()).threads(threads)
             .addProfiler(GCProfiler.class).verbosity(VerboseMode.SILENT).build();
         for (final RunResult result : new Runner(options).run()) {
@@ -49,5 +51,6 @@ public final class AllocatorBenchmarks {
                 row[2] = result.getSecondaryResults().get("gc.alloc.rate.norm").getScore();
             }
         }
+        return rows;
     }
 }

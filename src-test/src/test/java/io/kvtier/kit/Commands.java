@@ -48,11 +48,23 @@ public final class Commands {
      */
     public static Result java(final List<String> flags, final Class<?> main, final String... arguments)
         throws InterruptedException {
+        return run(javaCommand(flags, main, arguments));
+    }
+
+    /**
+     * The command line of such a JVM, for a test that keeps the process.
+     *
+     * @param flags     for the JVM.
+     * @param main      the class.
+     * @param arguments for it.
+     * @return the words.
+     */
+    public static List<String> javaCommand(final List<String> flags, final Class<?> main, final String... arguments) {
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(flags);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(List.of(arguments));
-        return run(command);
+        return command;
     }
 }

@@ -8,8 +8,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDirFactory;
 
 /**
- * Puts a test's directory on a memory file system where there is one: {@code @TempDir(factory = MemoryDirectory.class)}.
- * For tests that open and sync files thousands of times and do not need that to reach a disk.
+ * Puts a test's directory on a memory file system where there is one. For tests that open and sync files thousands of
+ * times and do not need that to reach a disk.
  */
 public final class MemoryDirectory implements TempDirFactory {
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");

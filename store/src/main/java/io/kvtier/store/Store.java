@@ -180,6 +180,22 @@ public interface Store extends AutoCloseable {
     CompletableFuture<GetOutcome> getAsync(ObjectKey key, MemorySegment... target);
 
     /**
+     * As {@link #putBatch(List)}, on a virtual thread.
+     *
+     * @param items the values; memory of a confined arena is refused, since another thread reads it.
+     * @return completes with one result an item, in order.
+     */
+    CompletableFuture<List<BatchResult<PutOutcome>>> putBatchAsync(List<Item> items);
+
+    /**
+     * As {@link #getBatch(List)}, on a virtual thread.
+     *
+     * @param items names and memory; memory of a confined arena is refused, since another thread writes it.
+     * @return completes with one result an item, in order.
+     */
+    CompletableFuture<List<BatchResult<GetOutcome>>> getBatchAsync(List<Item> items);
+
+    /**
      * As {@link #remove(ObjectKey, boolean)}, on a virtual thread.
      *
      * @param key   its name.

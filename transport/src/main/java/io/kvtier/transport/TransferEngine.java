@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -35,7 +34,7 @@ public final class TransferEngine implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition idle = lock.newCondition();
     private final Map<String, OpenSegment> segments = new HashMap<>();
-    private final Map<TransportKind, Counts> counts = new EnumMap<>(TransportKind.class);
+    private final Map<TransportKind, TransportCounts> counts = new EnumMap<>(TransportKind.class);
     private long running;
     private boolean closed;
     private boolean abandoned;
@@ -50,16 +49,10 @@ public final class TransferEngine implements AutoCloseable {
         }
     }
 
-    private record Counts(LongAdder transfers, LongAdder readBytes, LongAdder writtenBytes) {
-        Counts() {
-            this(new LongAdder(), new LongAdder(), new LongAdder());
-        }
-    }
-
     private TransferEngine(final TransferConfig config, final List<Transport> transports) {
         this.config = config;
         this.transports = transports;
-        transports.forEach(transport -> counts.put(transport.capability().kind(), new Counts()));
+        transports.forEach(transport -> counts.put(transport.capability().kind(), new TransportCounts()));
     }
 
     /**
@@ -166,6 +159,23 @@ public final class TransferEngine implements AutoCloseable {
      * @throws TransferException INVALID, naming the request, when one cannot be done; none was started then.
      */
     public Transfer submit(final List<TransferRequest> requests) {
+        return begin(requests, false);
+    }
+
+    /**
+     * Moves bytes as {@link #submit}, for a caller that waits for them next. A calling platform thread then does a
+     * single slice's blocking call itself, which spares two thread switches, about as long as a small read takes; a
+     * virtual thread, or a request of several slices, which can overlap, goes to the threads of the engine.
+     *
+     * @param requests what to move.
+     * @return their common progress, often over.
+     * @throws TransferException as for {@link #submit}.
+     */
+    public Transfer submitAndWaitNext(final List<TransferRequest> requests) {
+        return begin(requests, !Thread.currentThread().isVirtual());
+    }
+
+    private Transfer begin(final List<TransferRequest> requests, final boolean here) {
         final List<OpenSegment> entered = enter(requests);
         final List<Planned> plan;
         final Transfer transfer;
@@ -180,9 +190,10 @@ public final class TransferEngine implements AutoCloseable {
             leave(entered);
             throw e;
         }
+        final boolean single = here && plan.size() == 1 && plan.getFirst().slices().size() == 1;
         for (final Planned planned : plan) {
-            count(planned.transport(), planned.slices());
-            planned.slices().forEach(slice -> start(planned.transport(), slice));
+            counts.get(planned.transport().capability().kind()).add(planned.slices());
+            planned.slices().forEach(slice -> start(planned.transport(), slice, single));
         }
         transfer.sliceEnded(0, null);
         return transfer;
@@ -220,9 +231,7 @@ public final class TransferEngine implements AutoCloseable {
      * @return one record a transport.
      */
     public List<TransportStats> stats() {
-        return counts.entrySet().stream().map(entry -> new TransportStats(entry.getKey(),
-            entry.getValue().transfers().sum(), entry.getValue().readBytes().sum(),
-            entry.getValue().writtenBytes().sum())).toList();
+        return counts.entrySet().stream().map(entry -> entry.getValue().stats(entry.getKey())).toList();
     }
 
     /**
@@ -360,21 +369,17 @@ public final class TransferEngine implements AutoCloseable {
         return slices;
     }
 
-    private static void start(final Transport transport, final Slice slice) {
+    private static void start(final Transport transport, final Slice slice, final boolean here) {
         slice.added();
         try {
-            transport.submit(slice);
+            if (here) {
+                transport.run(slice);
+            } else {
+                transport.submit(slice);
+            }
         } catch (final RuntimeException | Error e) {
             // An Error too (no thread left, for one), or the transfer would never end.
             slice.failed(e);
-        }
-    }
-
-    private void count(final Transport transport, final List<Slice> slices) {
-        final Counts count = counts.get(transport.capability().kind());
-        count.transfers().increment();
-        for (final Slice slice : slices) {
-            (slice.direction() == Direction.READ ? count.readBytes() : count.writtenBytes()).add(slice.length());
         }
     }
 

@@ -42,6 +42,15 @@ public interface Transport extends AutoCloseable {
     void submit(Slice slice);
 
     /**
+     * Moves a slice as {@link #submit}, on the calling thread where that would only hand it to another one to block.
+     *
+     * @param slice the slice, already checked; the caller is a platform thread and waits for it next.
+     */
+    default void run(final Slice slice) {
+        submit(slice);
+    }
+
+    /**
      * Makes what was written to a segment durable: now, or later on another thread.
      *
      * @param slice a slice of length 0 that names the segment; completed when durable.

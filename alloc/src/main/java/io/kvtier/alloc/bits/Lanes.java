@@ -61,13 +61,14 @@ public final class Lanes {
     }
 
     /**
-     * A number of lanes that suits this machine.
+     * A number of lanes that suits this machine: several for each processor, because threads get a lane by their
+     * number, and two that are busy together should seldom get the same.
      *
-     * @return the power of two that is not less than the number of processors, 64 at most.
+     * @return a power of two, 16 at least and 256 at most.
      */
     public static int suited() {
-        final int processors = Math.min(Runtime.getRuntime().availableProcessors(), 64);
-        return processors == 1 ? 1 : Integer.highestOneBit(processors - 1) << 1;
+        final int wanted = Math.clamp(Runtime.getRuntime().availableProcessors() * 4L, 16, 256);
+        return Integer.highestOneBit(wanted - 1) << 1;
     }
 
     /**

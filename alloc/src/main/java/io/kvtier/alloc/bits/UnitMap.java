@@ -23,8 +23,8 @@ package io.kvtier.alloc.bits;
  * <p><b>Claim.</b> Within a word, one compare-and-set. Over several, words are taken from the first to the last, with
  * DYING in place of HEAD, and a compare-and-set that makes HEAD of it is the linearization point: a release accepts
  * nothing of a half-claimed run. A claim that meets a taken unit gives back what it holds and says how much, because a
- * searcher may have seen those units as taken. Of several claims in each other's way the one that ends highest among
- * those that began is never the one that gives up: lock-free.
+ * searcher may have seen those units as taken. Of several claims in each other's way the one that holds
+ * the highest words meets none of the others and goes on: lock-free.
  *
  * <p><b>Release of an extent.</b> One inside a word and not touching its end is checked and freed by one
  * compare-and-set. Any other is checked, then its HEAD becomes DYING (from here on nobody else can release it), then it

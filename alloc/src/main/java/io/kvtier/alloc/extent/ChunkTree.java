@@ -31,7 +31,8 @@ import io.kvtier.alloc.bits.AtomicWords;
  * bits do not come round within a call, so this has no ABA. Entries of the tree have no version, since raisers would
  * then have to write the root every time. They are lowered by one thread at a time ({@code lowerings} is odd
  * meanwhile), which reads the children again after it has lowered an entry, and puts right what changed. Lowering
- * is optional: who finds another at it leaves it to him, and a later search repairs what it runs into.
+ * is optional: who finds another at it leaves it to him, and a later search repairs what it runs into; a search in vain
+ * while the root still promises repairs from the root down.
  *
  * <p><b>Proof that there is nothing.</b> The root is one word. If it is too low and {@code lowerings} is even and the
  * same before and after, then by (2) no run was long enough at the moment the root was read, except what a call still
@@ -177,6 +178,28 @@ final class ChunkTree {
         }
     }
 
+    /**
+     * What {@link #raise} would do to a chunk whose bound is a whole chunk already, whatever the run is.
+     *
+     * @return false when the bound is lower; nothing has been done then.
+     */
+    boolean touchHighest(final int chunk) {
+        final int index = chunkBase + chunk;
+        long now = words.get(index);
+        while ((now & ENTRY) == 0) {
+            if (words.compareAndSet(index, now, now + ENTRY + 1)) {
+                int child = chunk;
+                for (int level = 1; level <= levels; level++) {
+                    child >>= FAN_SHIFT;
+                    raiseEntry(level, child, 0);
+                }
+                return true;
+            }
+            now = words.get(index);
+        }
+        return false;
+    }
+
     private void raiseEntry(final int level, final int entry, final long deficit) {
         final int index = levelBase[level] + (entry >> FAN_SHIFT);
         final int shift = (entry & FAN - 1) * ENTRY_BITS;
@@ -293,6 +316,36 @@ final class ChunkTree {
                 }
                 at = parent + 1;
             }
+        }
+    }
+
+    /**
+     * Puts right one entry that promises what is not below it, if the root leads to one. A search that found nothing,
+     * while the root proves nothing, must call this before it tries again, or it might go on for ever: {@link #next}
+     * repairs only what it looks at whole.
+     */
+    void settle(final long units) {
+        final long most = Math.max(0, chunkUnits - units);
+        int at = 0;
+        int end = levelSize[levels];
+        for (int level = levels; level > 0; level--) {
+            while (at < end && entry(level, at) > most) {
+                at++;
+            }
+            if (at == end) {
+                if (level < levels) {
+                    repair(level + 1, end - 1 >> FAN_SHIFT);
+                }
+                return;
+            }
+            end = Math.min(at + 1 << FAN_SHIFT, levelSize[level - 1]);
+            at <<= FAN_SHIFT;
+        }
+        while (at < end && entry(0, at) > most) {
+            at++;
+        }
+        if (at == end) {
+            repair(1, end - 1 >> FAN_SHIFT);
         }
     }
 

@@ -46,8 +46,8 @@ import io.kvtier.bindings.NativeTag;
  * Extents longer than a chunk are found by a walk over the chunks that are free to their end.
  *
  * <p><b>Memory:</b> two bits a unit and 11 bytes for 4096 units: 64.7 MiB per TiB at 4 KiB, outside the heap, taken
- * from the system as the space is first used. <b>Allocation on the heap:</b> none but for a failed request longer
- * than a chunk.
+ * from the system as the space is first used, in huge pages where it has them and the tables are large.
+ * <b>Allocation on the heap:</b> none but for a failed request longer than a chunk.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> until {@link #close()}; every call after it throws {@link
  * IllegalStateException}. Closing while another thread is inside a call is a fault of the owner, and may crash.
@@ -85,7 +85,7 @@ public final class ExtentAllocator implements AutoCloseable {
     private volatile KnownFailure failure = KnownFailure.NONE;
     private volatile boolean closed;
 
-    /** Over words that are zero and {@link #words} long; a region, if there is one, is closed with the allocator. */
+    /** Over words that are zero; a region, if there is one, is closed with the allocator. */
     ExtentAllocator(final AtomicWords words, final MemoryRegion region, final Shape shape) {
         this.region = region;
         units = shape.units();
@@ -222,6 +222,7 @@ public final class ExtentAllocator implements AutoCloseable {
             if (tree.isLowering() && walkProvesNone(count)) {
                 return NO_SPACE;
             }
+            tree.settle(count);
         }
     }
 
@@ -372,6 +373,12 @@ public final class ExtentAllocator implements AutoCloseable {
      */
     private void raise(final long first, final long end) {
         final long chunkMask = -chunkUnits;
+        final int chunk = (int) (first / chunkUnits);
+        if ((first & chunkMask) == (end - 1 & chunkMask) && tree.touchHighest(chunk)
+            && (chunk == 0 || tree.touchHighest(chunk - 1))) {
+            // There is much free space about, and nothing to find out.
+            return;
+        }
         final long low = map.freeDown(first, Math.max(0, (first & chunkMask) - chunkUnits));
         final long lastStart = Math.max(low, end - 1 & chunkMask);
         final long high = map.freeUp(end, lastStart + chunkUnits);

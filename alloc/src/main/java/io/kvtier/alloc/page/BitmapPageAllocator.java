@@ -58,6 +58,8 @@ public final class BitmapPageAllocator implements AutoCloseable {
     /** The most pages there can be. */
     public static final long MAX_PAGES = UnitMap.MAX_UNITS;
 
+    private static final double FAR = 0.381966;
+    private static final long PAGES_IN_LINES = 16L * UnitMap.UNITS_PER_WORD;
     private static final long IN_WORD = UnitMap.UNITS_PER_WORD - 1;
 
     private final MemoryRegion region;
@@ -138,8 +140,13 @@ public final class BitmapPageAllocator implements AutoCloseable {
             }
             lanes.hint(lane, 0);
         }
-        final long cursor = lanes.cursor(lane);
-        long first = claimIn(lane, cursor, pages, count);
+        long cursor = lanes.cursor(lane);
+        long first = map.find(cursor, pages, count);
+        if (first >= 0 && !claim(lane, first, count)) {
+            // Another thread allocates just here. Going on beside it would have both write the same lines for ever.
+            cursor = away(cursor);
+            first = claimIn(lane, cursor, pages, count);
+        }
         if (first < 0) {
             first = cursor == 0 ? NO_SPACE : claimIn(lane, 0, cursor + IN_WORD & ~IN_WORD, count);
             if (first < 0) {
@@ -150,6 +157,12 @@ public final class BitmapPageAllocator implements AutoCloseable {
             lanes.cursor(lane, first + count < pages ? first + count : 0);
         }
         return first;
+    }
+
+    /** A place far from a cursor, where a pair of cache lines begins; the golden section never meets itself soon. */
+    private long away(final long cursor) {
+        final long far = cursor + (long) (pages * FAR);
+        return (far < pages ? far : far - pages) & ~(PAGES_IN_LINES - 1);
     }
 
     /** The search that decides: over everything, and again if something was freed meanwhile. */

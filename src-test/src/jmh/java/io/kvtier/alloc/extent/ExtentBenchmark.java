@@ -79,7 +79,7 @@ public class ExtentBenchmark {
 
         /** One allocation; false when this thread has its share, or there is no space for this size now. */
         boolean add(final Space space) {
-            final long size = draws[draw++ & draws.length - 1];
+            final long size = draws[draw & draws.length - 1];
             if (bytes + size > budget) {
                 return false;
             }
@@ -87,6 +87,8 @@ public class ExtentBenchmark {
             if (offset < 0) {
                 return false;
             }
+            // What did not fit stays the next to be asked for: passing it over would favour small sizes.
+            draw++;
             offsets[live] = offset;
             sizes[live++] = size;
             bytes += size;
@@ -106,7 +108,7 @@ public class ExtentBenchmark {
         /** Allocates until the share is used up or a size finds no space. */
         int refill(final Space space) {
             int added = 0;
-            while (added < 8 && add(space)) {
+            while (add(space)) {
                 added++;
             }
             return added;

@@ -193,7 +193,7 @@ final class LauncherTest {
             + "\n: >store/target/kvtier-store-0.1.0-cli.jar\n");
         Files.createDirectories(root.resolve("store/target"));
         final String built = installed.resolve("jdk") + " " + root
-            + " -B -ntp -q -DskipTests -Dmaven.javadoc.skip=true -pl store -am package\n";
+            + " -B -ntp -q -DskipTests -Dcheckstyle.skip=true -Dmaven.javadoc.skip=true -pl store -am package\n";
         final Outcome first = launch("demo");
         assertEquals(0, first.status(), first.err());
         assertTrue(first.err().startsWith("kvtier: building the command line"), first.err());

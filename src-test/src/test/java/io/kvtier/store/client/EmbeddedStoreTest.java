@@ -243,6 +243,13 @@ class EmbeddedStoreTest {
             final MemorySegment own = confined.allocate(1);
             assertEquals(ErrorCode.INVALID_PARAMS,
                 assertThrows(StoreException.class, () -> store.putAsync(key(1), own)).code());
+            assertThrows(StoreException.class, () -> store.getBatchAsync(List.of(Store.Item.of(KEY, own))));
+            assertEquals(List.of(PutOutcome.STORED, PutOutcome.ALREADY_EXISTS), store.putBatchAsync(List.of(
+                Store.Item.of(key(1), MemorySegment.ofArray(value)), Store.Item.of(KEY, room(1)))).join().stream()
+                .map(BatchResult::orThrow).toList());
+            target.fill((byte) 0);
+            assertTrue(store.getBatchAsync(List.of(Store.Item.of(key(1), target))).join().getFirst().orThrow().hit());
+            assertArrayEquals(value, PatternBytes.copyOf(target));
             assertEquals(RemoveOutcome.REMOVED, store.removeAsync(KEY, false).join());
         }
     }

@@ -41,21 +41,27 @@ final class BackendRig implements AutoCloseable {
 
     /** Where and how. */
     record Setup(Opening opening, Path directory, long units, double high, double low, FileOpener files,
-        boolean direct) {
+        boolean direct, int ioThreads) {
+        /** With one thread, so that the order of calls to the disk is the same every time. */
+        Setup(final Opening opening, final Path directory, final long units, final double high, final double low,
+            final FileOpener files, final boolean direct) {
+            this(opening, directory, units, high, low, files, direct, 1);
+        }
+
         long capacity() {
             return units * Value.UNIT;
         }
 
         Setup in(final Path other) {
-            return new Setup(opening, other, units, high, low, files, direct);
+            return new Setup(opening, other, units, high, low, files, direct, ioThreads);
         }
 
-        Setup with(final FileOpener other) {
-            return new Setup(opening, directory, units, high, low, other, direct);
+        Setup threads(final int count) {
+            return new Setup(opening, directory, units, high, low, files, direct, count);
         }
 
         Setup watermarks(final double highest, final double lowest) {
-            return new Setup(opening, directory, units, highest, lowest, files, direct);
+            return new Setup(opening, directory, units, highest, lowest, files, direct, ioThreads);
         }
 
         BackendRig open() {
@@ -65,7 +71,8 @@ final class BackendRig implements AutoCloseable {
 
     private BackendRig(final Setup setup) {
         engine = TransferEngine.open(new TransferConfig(SLICE_BYTES, CLOSE_TIMEOUT_MS),
-            List.of(new MemoryTransport(), new PosixTransport(setup.files(), 1, setup.direct())));
+            List.of(new MemoryTransport(), new PosixTransport(setup.files(), setup.ioThreads(),
+                setup.direct())));
         try {
             backend = setup.opening().open(setup, engine);
         } catch (final RuntimeException e) {
@@ -127,7 +134,7 @@ final class BackendRig implements AutoCloseable {
         final long room = padded ? Math.ceilDiv(size, Value.UNIT) * (long) Value.UNIT : size;
         try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, size + 2L * Value.UNIT)) {
             final RegionSlice target = memory.slice(padded ? 0 : ODD, Math.max(room, padded ? Value.UNIT : 0));
-            lease.read(target).await();
+            lease.read(target, padded).await();
             return PatternBytes.copyOf(target.segment().asSlice(0, size));
         }
     }

@@ -28,8 +28,12 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,8 +52,21 @@ class DiskFormatTest {
     private static final List<Value> VALUES = List.of(Value.of("first", 1, 100), Value.of("second", 2, UNIT),
         Value.of("third", 3, UNIT + 1));
 
+    /** It warns of each cut log, of which there are a thousand here. */
+    private static final Logger INDEX_LOG = Logger.getLogger(IndexLog.class.getName());
+
     @TempDir(factory = MemoryDirectory.class)
     private Path directory;
+
+    @BeforeAll
+    static void muteWarnings() {
+        INDEX_LOG.setLevel(Level.SEVERE);
+    }
+
+    @AfterAll
+    static void restoreWarnings() {
+        INDEX_LOG.setLevel(null);
+    }
 
     private BackendRig.Setup setup(final long units) {
         return new BackendRig.Setup(BackendRig::offsetAllocator, directory, units, 1, 1, FileOpener.POSIX, false);
@@ -74,7 +91,8 @@ class DiskFormatTest {
 
     private List<String> names() throws IOException {
         try (Stream<Path> all = Files.list(directory)) {
-            return all.map(path -> path.getFileName().toString()).filter(name -> !name.equals("LOCK")).sorted().toList();
+            return all.map(path -> path.getFileName().toString()).filter(name -> !name.equals("LOCK")).sorted()
+                .toList();
         }
     }
 
@@ -171,7 +189,8 @@ class DiskFormatTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0,not an index log", "8,format version", "12,damaged header", "20,damaged header", "32,damaged header"})
+    @CsvSource({"0,not an index log", "8,format version", "12,damaged header", "20,damaged header",
+        "32,damaged header"})
     void shouldRefuseALogWithADamagedHeader(final int at, final String complaint) throws IOException {
         makeStore();
         overwrite(LOG, at, (byte) (content(LOG)[at] ^ 0x40));

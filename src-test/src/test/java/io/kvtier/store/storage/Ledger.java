@@ -37,11 +37,7 @@ final class Ledger {
     }
 
     void store(final BackendRig rig, final boolean padded, final List<Value> values) {
-        // From now on the older version is not wanted, whether or not the newer one comes to be stored.
-        values.forEach(value -> {
-            tried.computeIfAbsent(value.key(), key -> new ArrayList<>()).add(value);
-            stored.remove(value.key());
-        });
+        values.forEach(this::tried);
         final List<Result> results;
         try {
             results = rig.store(owner, padded, values);
@@ -62,19 +58,31 @@ final class Ledger {
 
     /** The value was reported as stored. */
     void stored(final Value value) {
-        tried(value);
         stored.put(value.key(), value);
     }
 
+    /** The value is about to be stored. */
     void tried(final Value value) {
+        // From now on the older version is not wanted, whether or not the newer one comes to be stored.
         tried.computeIfAbsent(value.key(), key -> new ArrayList<>()).add(value);
+        stored.remove(value.key());
+    }
+
+    /** The value is about to be removed. */
+    void removing(final Value value) {
+        stored.remove(value.key(), value);
+    }
+
+    /** Its removal was reported. */
+    void removed(final Value value) {
+        removed.add(value);
     }
 
     void remove(final BackendRig rig, final Value value) {
-        stored.remove(value.key(), value);
+        removing(value);
         try {
             rig.remove(owner, value);
-            removed.add(value);
+            removed(value);
         } catch (final RuntimeException e) {
             failures.add(e);
         }

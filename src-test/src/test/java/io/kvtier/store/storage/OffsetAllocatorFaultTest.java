@@ -10,12 +10,16 @@ import io.kvtier.kit.Faults.Call;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.kit.Threads;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Outcome;
+import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -65,7 +69,7 @@ class OffsetAllocatorFaultTest {
         final BackendRig rig;
         try {
             rig = setup(where, files).open();
-        } catch (final RuntimeException e) {
+        } catch (final StoreException e) {
             ledger.failures().add(e);
             return;
         }
@@ -199,12 +203,34 @@ class OffsetAllocatorFaultTest {
             }
             assertFalse(ledger.failures().isEmpty());
             final Value last = Value.of("last", 1, 2 * UNIT);
-            ledger.owner().want(last);
+            ledger.tried(last);
             assertEquals(Outcome.STORED, rig.store(ledger.owner(), true, List.of(last)).getFirst().outcome());
             ledger.stored(last);
             ledger.readAll(rig);
         });
         verify(directory, ledger);
+    }
+
+    /** The kernel tells of a lost write once: whoever asks next is told that all is well. */
+    @Test
+    void shouldFailEveryBatchThatWasWritingWhenASyncIsRefused() throws InterruptedException {
+        final ModelOwner owner = new ModelOwner();
+        final Faults faults = new Faults();
+        try (BackendRig rig = setup(directory, new FaultyFiles(faults)).threads(2).open()) {
+            rig.storeAll(owner, List.of(Value.of("before", 1, UNIT)));
+            final CompletableFuture<List<Result>> slow;
+            try (Faults.Gate gate = faults.blockNext(Call.WRITE)) {
+                slow = Threads.start(() -> rig.store(owner, true, List.of(Value.of("slow", 1, UNIT))));
+                gate.awaitEntered();
+                faults.failNth(Call.SYNC, 1, Errno.EIO);
+                assertEquals(Outcome.FAILED,
+                    rig.store(owner, true, List.of(Value.of("refused", 1, UNIT))).getFirst().outcome());
+            }
+            assertEquals(Outcome.FAILED, slow.join().getFirst().outcome());
+            assertEquals(UNIT, rig.backend().usedBytes());
+
+            rig.storeAll(owner, List.of(Value.of("slow", 1, UNIT), Value.of("refused", 1, UNIT)));
+        }
     }
 
     @Test

@@ -46,7 +46,8 @@ class OffsetAllocatorPowerLossTest {
             final List<Value> batch = new ArrayList<>();
             for (int j = random.nextInt(3); j >= 0; j--) {
                 // Few keys, so that versions replace each other; a version is used once.
-                batch.add(Value.of("k" + (5 * j + random.nextInt(5)), generation * 1000L + i, random.nextInt(4 * UNIT)));
+                batch.add(Value.of("k" + (5 * j + random.nextInt(5)), generation * 1000L + i,
+                    random.nextInt(4 * UNIT)));
             }
             ledger.store(rig, random.nextBoolean(), batch);
             stored.addAll(batch);
@@ -65,19 +66,21 @@ class OffsetAllocatorPowerLossTest {
         }
     }
 
-    private void lives(final long seed, final int generations) {
+    private void lives(final long seed, final int generations, final boolean power) {
         final SplittableRandom random = new SplittableRandom(seed);
         final Ledger ledger = new Ledger();
         for (int generation = 1; generation <= generations; generation++) {
             try (PowerLossFiles files = new PowerLossFiles(random.nextLong())) {
                 files.cutAt(1 + random.nextInt(160));
                 run(files, ledger, random, generation);
-                files.lose();
+                if (power) {
+                    files.lose();
+                }
             }
             ledger.failures().clear();
             // The check stores nothing and must not itself make the state more durable than the next cut finds it.
             try (BackendRig rig = setup(FileOpener.POSIX).open()) {
-                ledger.verify(rig, false);
+                ledger.verify(rig, !power);
                 ledger.adopt(rig);
             } catch (final AssertionError | RuntimeException e) {
                 throw new AssertionError("seed " + seed + ", generation " + generation, e);
@@ -88,7 +91,14 @@ class OffsetAllocatorPowerLossTest {
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
     void shouldHaveWhatItReportedAfterThePowerFailed(final long seed) {
-        lives(seed, 12);
+        lives(seed, 12, true);
+    }
+
+    /** The kernel keeps what a process had written when it died: removals last, too. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4})
+    void shouldHaveWhatItReportedAfterTheProcessDied(final long seed) {
+        lives(seed, 12, false);
     }
 
     @Test

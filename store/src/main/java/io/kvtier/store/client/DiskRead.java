@@ -53,11 +53,11 @@ final class DiskRead {
     }
 
     static DiskRead start(final DiskTier tier, final ObjectKey key, final ReadReply object, final long replicaId,
-        final ReadLease lease) {
+        final ReadLease lease, final boolean alone) {
         DiskRead read = null;
         try {
             read = new DiskRead(tier, key, object, replicaId, lease);
-            read.transfer = lease.read(read.memory);
+            read.transfer = lease.read(read.memory, alone);
             return read;
         } catch (final RuntimeException e) {
             if (read == null) {

@@ -111,15 +111,16 @@ final class DiskTier implements AutoCloseable {
      * Starts to read a value: into memory of the memory tier when the master gives some, so that it is promoted by the
      * same read, else into staging memory.
      *
+     * @param alone whether the caller finishes this read before it starts another.
      * @return the read, or null when the backend does not have the value.
      */
-    DiskRead startRead(final ObjectKey key, final ReadReply object, final long replicaId) {
+    DiskRead startRead(final ObjectKey key, final ReadReply object, final long replicaId, final boolean alone) {
         final StorageBackend.ReadLease lease = backend.acquire(key, object.version());
         if (lease == null) {
             master.apply(new Command.ReplicaUnreadable(key, object.version(), replicaId));
             return null;
         }
-        return DiskRead.start(this, key, object, replicaId, lease);
+        return DiskRead.start(this, key, object, replicaId, lease, alone);
     }
 
     /** Forgets a value whose bytes could not be read or were wrong. */

@@ -206,6 +206,18 @@ public final class EmbeddedStore implements Store {
     }
 
     @Override
+    public CompletableFuture<List<BatchResult<PutOutcome>>> putBatchAsync(final List<Item> items) {
+        items.forEach(item -> ScatterGather.requireShared(item.memory()));
+        return later(() -> putBatch(items));
+    }
+
+    @Override
+    public CompletableFuture<List<BatchResult<GetOutcome>>> getBatchAsync(final List<Item> items) {
+        items.forEach(item -> ScatterGather.requireShared(item.memory()));
+        return later(() -> getBatch(items));
+    }
+
+    @Override
     public CompletableFuture<RemoveOutcome> removeAsync(final ObjectKey key, final boolean force) {
         return later(() -> remove(key, force));
     }

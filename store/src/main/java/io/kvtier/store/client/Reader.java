@@ -58,7 +58,7 @@ final class Reader {
 
     GetOutcome get(final ReadRequest request) {
         while (true) {
-            final GetOutcome outcome = finish(start(request));
+            final GetOutcome outcome = finish(start(request, true));
             if (outcome != null) {
                 return outcome;
             }
@@ -88,7 +88,7 @@ final class Reader {
     private void startOne(final ReadRequest request, final int index, final BatchResult<GetOutcome>[] results,
         final ArrayDeque<Waiting> waiting) {
         try {
-            final Started started = start(request);
+            final Started started = start(request, false);
             if (started.read() == null) {
                 results[index] = new BatchResult<>(started.outcome(), null);
             } else {
@@ -113,7 +113,7 @@ final class Reader {
             : new StoreException(ErrorCode.INTERNAL_ERROR, String.valueOf(e.getMessage()), e));
     }
 
-    private Started start(final ReadRequest request) {
+    private Started start(final ReadRequest request, final boolean alone) {
         while (true) {
             final ReadReply object = master.apply(new Command.ReadStart(request.key()));
             final Replica best = ReplicaSelection.best(object.replicas(), clientId, "", Set.of());
@@ -125,7 +125,7 @@ final class Reader {
                 return new Started(request, object.size(), copy(request, object, range), null);
             }
             request.lengthOf(object.size());
-            final DiskRead read = disk.startRead(request.key(), object, best.id());
+            final DiskRead read = disk.startRead(request.key(), object, best.id(), alone);
             if (read != null) {
                 return new Started(request, object.size(), null, read);
             }

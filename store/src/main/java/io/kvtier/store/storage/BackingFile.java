@@ -10,6 +10,7 @@ import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -67,7 +68,8 @@ record BackingFile(Path path, long capacity, UUID storageId) {
             return Files.exists(path) ? existing(path, capacity, unit, opener) : create(path, capacity, unit, opener);
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make " + path + " with "
-                + (HEADER_BYTES + capacity) + " bytes", e);
+                + (HEADER_BYTES + capacity) + " bytes; where the disk is full, free space or configure a smaller "
+                + "capacity", e);
         }
     }
 
@@ -111,10 +113,26 @@ record BackingFile(Path path, long capacity, UUID storageId) {
             }
             final UUID id = new UUID(header.get(LONG, OFFSET_ID), header.get(LONG, OFFSET_ID + Long.BYTES));
             if (capacity > known) {
+                checkRoom(path, file.size(), HEADER_BYTES + capacity);
                 file.preallocate(0, HEADER_BYTES + capacity);
                 writeHeader(file, capacity, unit, id);
             }
             return new BackingFile(path, capacity, id);
+        }
+    }
+
+    /** A reservation that fails halfway keeps what it got, and this file is never cut: the room is looked for first. */
+    private static void checkRoom(final Path path, final long size, final long wanted) {
+        final long free;
+        try {
+            free = Files.getFileStore(path).getUsableSpace();
+        } catch (final IOException e) {
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot tell the free space beside " + path, e);
+        }
+        if (wanted - size > free) {
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "backing file " + path + " cannot grow to "
+                + wanted + " bytes: it has " + size + ", and only " + free + " are free; free space or configure a "
+                + "smaller capacity");
         }
     }
 

@@ -2,21 +2,18 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.IoThreads;
-import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.TransferRequest;
 import io.kvtier.transport.file.FileOpener;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
@@ -34,9 +31,6 @@ import org.agrona.CloseHelper;
  * short lock. Lock order: logLock, then the index's; the owner is asked under logLock, and must not call back.
  */
 public final class OffsetAllocatorBackend implements StorageBackend {
-    /** Extents on a disk are multiples of what direct I/O needs. */
-    static final long UNIT_BYTES = 4096;
-
     /** Reservations are made under one lock, so one cursor is enough. */
     private static final int ALLOCATOR_LANES = 1;
     private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
@@ -47,17 +41,13 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     private final Options options;
     private final DirectoryLock directoryLock;
-    private final TransferEngine engine;
-    private final Segment segment;
+    private final DataFile data;
     private final ExtentAllocator allocator;
     private final StoredIndex index;
     private final IndexLog log;
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
     private final ReentrantLock logLock = new ReentrantLock();
-    /** Held across an fdatasync of the data, never together with another lock. */
-    private final ReentrantLock syncLock = new ReentrantLock();
-    private final AtomicLong refusedSyncs = new AtomicLong();
     private boolean closed;
 
     /**
@@ -71,44 +61,16 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     public record Options(Path directory, long capacity, double highWatermark, double lowWatermark) {
     }
 
-    /** One value on its way to the disk. */
-    private static final class Pending {
-        private final Item item;
-        private long offset = ExtentAllocator.NO_SPACE;
-        private long checksum;
-        private Transfer transfer;
-        private Outcome outcome;
-        private Throwable cause;
-
-        Pending(final Item item) {
-            this.item = item;
-        }
-
-        void fail(final Outcome why, final Throwable reason) {
-            outcome = why;
-            cause = reason;
-        }
-
-        boolean isUnderWay() {
-            return outcome == null;
-        }
-
-        Result result() {
-            return new Result(outcome, checksum, cause);
-        }
-    }
-
     private OffsetAllocatorBackend(final Options options, final DirectoryLock directoryLock,
         final TransferEngine engine, final BackingFile file, final IndexLog.Opened opened) {
         this.options = options;
         this.directoryLock = directoryLock;
-        this.engine = engine;
         this.log = opened.log();
-        this.allocator = ExtentAllocator.create(file.capacity(), UNIT_BYTES, ALLOCATOR_LANES);
+        this.allocator = ExtentAllocator.create(file.capacity(), DataFile.UNIT_BYTES, ALLOCATOR_LANES);
         try {
             this.index = new StoredIndex(allocator);
             this.recovered = index.restore(opened.values(), file.capacity());
-            this.segment = engine.openSegment(file.path().toUri().toString());
+            this.data = DataFile.open(engine, file.path());
         } catch (final RuntimeException e) {
             allocator.close();
             throw e;
@@ -131,16 +93,20 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         final DirectoryLock lock = DirectoryLock.take(options.directory());
         IndexLog log = null;
         try {
-            final long capacity = options.capacity() & -UNIT_BYTES;
+            final long capacity = options.capacity() & -DataFile.UNIT_BYTES;
             if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
                 // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
                 // it would be refused ever after.
                 DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
             }
-            final BackingFile file = BackingFile.open(options.directory(), capacity, UNIT_BYTES, opener);
+            final BackingFile file = BackingFile.open(options.directory(), capacity, DataFile.UNIT_BYTES, opener);
             final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
             log = opened.log();
             return new OffsetAllocatorBackend(options, lock, engine, file, opened);
+        } catch (final NativeException e) {
+            CloseHelper.closeAll(log, lock);
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
+                + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
         } catch (final RuntimeException e) {
             CloseHelper.closeAll(log, lock);
             throw e;
@@ -154,22 +120,17 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     @Override
     public List<Result> store(final List<Item> items, final Owner owner) {
-        final List<Pending> batch = items.stream().map(Pending::new).toList();
+        final List<PendingStore> batch = items.stream().map(PendingStore::new).toList();
         logThread.call(() -> {
             reserve(batch, owner);
             return null;
         });
-        final long refusedBefore = refusedSyncs.get();
-        batch.stream().filter(Pending::isUnderWay).forEach(this::startWrite);
-        // The processor takes checksums while the disk takes the bytes.
-        batch.stream().filter(Pending::isUnderWay).forEach(OffsetAllocatorBackend::takeChecksum);
-        batch.stream().filter(pending -> pending.transfer != null).forEach(OffsetAllocatorBackend::awaitWrite);
-        makeDataDurable(batch, refusedBefore);
+        data.write(batch);
         logThread.call(() -> {
             commit(batch, owner);
             return null;
         });
-        return batch.stream().map(Pending::result).toList();
+        return batch.stream().map(PendingStore::result).toList();
     }
 
     @Override
@@ -215,7 +176,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         } finally {
             logLock.unlock();
         }
-        CloseHelper.closeAll(this::flush, logThread, log, () -> engine.close(segment), allocator, directoryLock);
+        CloseHelper.closeAll(this::flush, logThread, log, data, allocator, directoryLock);
     }
 
     /** A log with nothing dead in it, in the present order of use, is what the next start reads fastest. */
@@ -231,17 +192,17 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         });
     }
 
-    private void reserve(final List<Pending> batch, final Owner owner) {
+    private void reserve(final List<PendingStore> batch, final Owner owner) {
         logLock.lock();
         try {
             long needed = 0;
-            for (final Pending pending : batch) {
-                final long bytes = extentBytes(pending.item.size());
+            for (final PendingStore pending : batch) {
+                final long bytes = DataFile.extentBytes(pending.size());
                 // A value that never fits must not drive others out.
                 needed += bytes <= allocator.capacityBytes() ? bytes : 0;
             }
             keepBelowWatermark(needed, owner);
-            for (final Pending pending : batch) {
+            for (final PendingStore pending : batch) {
                 reserve(pending, owner);
             }
         } finally {
@@ -262,22 +223,22 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private void reserve(final Pending pending, final Owner owner) {
-        final long bytes = extentBytes(pending.item.size());
+    private void reserve(final PendingStore pending, final Owner owner) {
+        final long bytes = DataFile.extentBytes(pending.size());
         if (bytes > allocator.capacityBytes()) {
             pending.fail(Outcome.TOO_LARGE, null);
             return;
         }
         try {
-            pending.offset = allocator.allocate(bytes);
-            while (pending.offset == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
-                pending.offset = allocator.allocate(bytes);
+            pending.reserved(allocator.allocate(bytes));
+            while (pending.offset() == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
+                pending.reserved(allocator.allocate(bytes));
             }
         } catch (final RuntimeException e) {
             pending.fail(Outcome.FAILED, e);
             return;
         }
-        if (pending.offset == ExtentAllocator.NO_SPACE) {
+        if (pending.offset() == ExtentAllocator.NO_SPACE) {
             pending.fail(Outcome.NO_SPACE, null);
         }
     }
@@ -308,7 +269,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                     index.defer(victim);
                 } else if (index.remove(victim.key(), victim.version()) != null) {
                     removals.add(IndexRecord.removed(victim));
-                    retired += extentBytes(victim.size());
+                    retired += DataFile.extentBytes(victim.size());
                 }
             }
         }
@@ -319,10 +280,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
      * Where there will be no room for another batch like this one, what has to go for it goes with this one's records,
      * so that a full disk needs no durable log for the removals and another for what takes their place.
      */
-    private List<IndexRecord> retireAhead(final List<Pending> good, final Owner owner) {
+    private List<IndexRecord> retireAhead(final List<PendingStore> good, final Owner owner) {
         long next = 0;
-        for (final Pending pending : good) {
-            next += extentBytes(pending.item.size());
+        for (final PendingStore pending : good) {
+            next += DataFile.extentBytes(pending.size());
         }
         final long free = allocator.capacityBytes() - allocator.allocatedBytes();
         return free >= next || next > allocator.capacityBytes() / LARGE_BATCH ? List.of() : retire(next - free, owner);
@@ -336,68 +297,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         return false;
     }
 
-    private void startWrite(final Pending pending) {
-        final RegionSlice memory = pending.item.memory();
-        final long padded = extentBytes(pending.item.size());
-        final long length = memory.length() >= padded ? padded : pending.item.size();
-        try {
-            Objects.checkFromIndexSize(0, pending.item.size(), memory.length());
-            pending.transfer = engine.submit(List.of(TransferRequest.write(
-                memory.region().slice(memory.offset(), length), segment, fileOffset(pending.offset))));
-        } catch (final RuntimeException e) {
-            pending.fail(Outcome.FAILED, e);
-        }
-    }
-
-    private static void takeChecksum(final Pending pending) {
-        try {
-            pending.checksum = BlockHash.xxh64(pending.item.memory().segment().asSlice(0, pending.item.size()));
-        } catch (final RuntimeException e) {
-            pending.fail(Outcome.FAILED, e);
-        }
-    }
-
-    private static void awaitWrite(final Pending pending) {
-        try {
-            pending.transfer.await();
-        } catch (final RuntimeException e) {
-            pending.fail(Outcome.FAILED, e);
-        }
-    }
-
-    /**
-     * The kernel reports a lost write to one fdatasync only, whoever calls it, and the next one succeeds. So a refusal
-     * is one for every batch that had begun to write by then.
-     */
-    private void makeDataDurable(final List<Pending> batch, final long refusedBefore) {
-        if (batch.stream().noneMatch(Pending::isUnderWay)) {
-            return;
-        }
-        syncLock.lock();
-        try {
-            engine.sync(segment).await();
-            if (refusedSyncs.get() != refusedBefore) {
-                failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "another batch's sync of the backing file "
-                    + "in " + options.directory() + " failed, which may have lost this one's bytes; store them again"));
-            }
-        } catch (final RuntimeException e) {
-            refusedSyncs.incrementAndGet();
-            failAll(batch, e);
-        } finally {
-            syncLock.unlock();
-        }
-    }
-
-    private static void failAll(final List<Pending> batch, final Throwable why) {
-        batch.stream().filter(Pending::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, why));
-    }
-
     /** Everything that was written becomes part of the index, or its extents are given back. */
-    private void commit(final List<Pending> batch, final Owner owner) {
+    private void commit(final List<PendingStore> batch, final Owner owner) {
         logLock.lock();
         try {
-            final List<Pending> good = new ArrayList<>(batch.size());
-            for (final Pending pending : batch) {
+            final List<PendingStore> good = new ArrayList<>(batch.size());
+            for (final PendingStore pending : batch) {
                 // A removal asks the owner first and this backend second. So either the owner knows of it here and
                 // no record is written, or the removal comes for the lock after this and writes a record of its own.
                 if (pending.isUnderWay()) {
@@ -405,8 +310,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 }
                 if (pending.isUnderWay()) {
                     good.add(pending);
-                } else if (pending.offset != ExtentAllocator.NO_SPACE) {
-                    allocator.free(pending.offset, extentBytes(pending.item.size()));
+                } else if (pending.offset() != ExtentAllocator.NO_SPACE) {
+                    allocator.free(pending.offset(), DataFile.extentBytes(pending.size()));
                 }
             }
             commitGood(good, owner);
@@ -415,9 +320,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private static void askWhetherCurrent(final Pending pending, final Owner owner) {
+    private static void askWhetherCurrent(final PendingStore pending, final Owner owner) {
         try {
-            if (!owner.isCurrent(pending.item.key(), pending.item.version())) {
+            if (!owner.isCurrent(pending.key(), pending.version())) {
                 pending.fail(Outcome.REMOVED_MEANWHILE, null);
             }
         } catch (final RuntimeException e) {
@@ -425,12 +330,11 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private void commitGood(final List<Pending> good, final Owner owner) {
+    private void commitGood(final List<PendingStore> good, final Owner owner) {
         if (good.isEmpty()) {
             return;
         }
-        final List<StoredValue> values = good.stream().map(pending -> new StoredValue(pending.item.key(),
-            pending.item.version(), pending.offset, pending.item.size(), pending.checksum)).toList();
+        final List<StoredValue> values = good.stream().map(PendingStore::value).toList();
         try {
             final List<IndexRecord> records = new ArrayList<>(retireAhead(good, owner));
             values.forEach(value -> records.add(IndexRecord.stored(value)));
@@ -443,7 +347,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             return;
         }
         values.forEach(index::publish);
-        good.forEach(pending -> pending.outcome = Outcome.STORED);
+        good.forEach(PendingStore::stored);
         index.freeResting();
         rewriteIfWorthIt();
     }
@@ -481,14 +385,6 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         index.freeResting();
     }
 
-    private static long extentBytes(final long size) {
-        return Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
-    }
-
-    private static long fileOffset(final long extentOffset) {
-        return BackingFile.HEADER_BYTES + extentOffset;
-    }
-
     /** A hold on a value; the index counts it. */
     private final class Lease implements ReadLease {
         private StoredIndex.Held held;
@@ -503,12 +399,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
 
         @Override
-        public Transfer read(final RegionSlice target) {
-            final StoredValue value = held.value();
-            final long padded = extentBytes(value.size());
-            final long length = target.length() >= padded ? padded : value.size();
-            return engine.submit(List.of(TransferRequest.read(target.region().slice(target.offset(), length), segment,
-                fileOffset(value.offset()))));
+        public Transfer read(final RegionSlice target, final boolean alone) {
+            return data.read(held.value(), target, alone);
         }
 
         @Override

@@ -83,9 +83,10 @@ public interface StorageBackend extends AutoCloseable {
          *
          * @param target memory of at least the value's size; where it has room for the padding to a whole unit, that
          *               is read too, which spares a copy.
+         * @param alone  whether the caller has nothing else to do meanwhile: a platform thread then reads by itself.
          * @return the transfer; wait for it before the lease is closed.
          */
-        Transfer read(RegionSlice target);
+        Transfer read(RegionSlice target, boolean alone);
 
         /** Lets go. */
         @Override

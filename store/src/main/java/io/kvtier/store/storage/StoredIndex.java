@@ -217,7 +217,6 @@ final class StoredIndex {
     }
 
     private static long extentBytes(final StoredValue value) {
-        final long unit = OffsetAllocatorBackend.UNIT_BYTES;
-        return Math.max(unit, value.size() + unit - 1 & -unit);
+        return DataFile.extentBytes(value.size());
     }
 }

@@ -90,6 +90,20 @@ public final class PosixTransport implements Transport {
     }
 
     @Override
+    public void run(final Slice slice) {
+        if (!slice.wanted()) {
+            slice.canceled();
+            return;
+        }
+        final MemorySegment bounce = takeBounce();
+        try {
+            move(slice, bounce);
+        } finally {
+            bounces.add(bounce);
+        }
+    }
+
+    @Override
     public void sync(final Slice slice) {
         threads.execute(() -> {
             try {
@@ -108,17 +122,25 @@ public final class PosixTransport implements Transport {
         bounceRegion.close();
     }
 
-    private void run(final Slice slice) {
-        if (!slice.wanted()) {
-            slice.canceled();
-            return;
-        }
-        // Never empty: there are as many as threads, and a thread holds one only for the length of a slice.
-        final MemorySegment bounce = bounces.remove();
+    /**
+     * There are as many as I/O threads, and each is held for the length of a slice only. So one of these threads waits
+     * for one at most while callers that run slices themselves hold them, and those wait for nothing else meanwhile.
+     */
+    private MemorySegment takeBounce() {
+        boolean interrupted = false;
         try {
-            move(slice, bounce);
+            while (true) {
+                try {
+                    return bounces.take();
+                } catch (final InterruptedException e) {
+                    // The slice has to end one way or the other; the caller finds its interrupt afterwards.
+                    interrupted = true;
+                }
+            }
         } finally {
-            bounces.add(bounce);
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

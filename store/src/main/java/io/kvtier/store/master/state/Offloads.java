@@ -81,17 +81,15 @@ final class Offloads {
             return null;
         }
         settle(replica);
-        switch (result) {
-            case STORED -> ended++;
-            case OBSOLETE -> { }
-            case VALUE_REFUSED -> {
-                failed++;
-                replica.refuseByDisk();
-            }
-            case DISK_FAILED -> {
-                failed++;
-                mailboxes.get(clientId).failedUntilMs = nowMs + retryMs;
-            }
+        if (result == OffloadResult.STORED) {
+            ended++;
+        } else if (result != OffloadResult.OBSOLETE) {
+            failed++;
+        }
+        if (result == OffloadResult.VALUE_REFUSED) {
+            replica.refuseByDisk();
+        } else if (result == OffloadResult.DISK_FAILED) {
+            mailboxes.get(clientId).failedUntilMs = nowMs + retryMs;
         }
         return replica;
     }

@@ -1,0 +1,164 @@
+package io.kvtier.store.storage;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.Commands;
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.storage.StorageBackend.Outcome;
+import io.kvtier.store.storage.StorageBackend.Result;
+import io.kvtier.transport.file.FileOpener;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A process that stores, evicts and removes is killed at a random point, again and again on one directory. */
+@ExtendWith(LeakCheck.class)
+class OffsetAllocatorKillTest {
+    private static final int UNITS = 64;
+    private static final int ROUNDS = 10;
+    private static final int MOST_LINES = 300;
+    private static final long SEED = 20_260_731L;
+
+    @TempDir(factory = MemoryDirectory.class)
+    private Path directory;
+
+    private static BackendRig.Setup setup(final Path where) {
+        return new BackendRig.Setup(BackendRig::offsetAllocator, where, UNITS, 1, 1, FileOpener.POSIX, false);
+    }
+
+    /** The process that is killed: says on its standard output what it is about to do and what it was told. */
+    static final class Victim {
+        private final PrintStream out = new PrintStream(System.out, true, StandardCharsets.US_ASCII);
+        private final ModelOwner owner = new ModelOwner();
+        private final SplittableRandom random;
+        private long version;
+
+        private Victim(final long seed, final long version) {
+            random = new SplittableRandom(seed);
+            this.version = version;
+            owner.allow(victim -> {
+                say("evict", new Value(victim.key(), victim.version(), Math.toIntExact(victim.size())));
+                return true;
+            });
+        }
+
+        public static void main(final String[] arguments) {
+            final Victim victim = new Victim(Long.parseLong(arguments[1]), Long.parseLong(arguments[2]));
+            try (BackendRig rig = setup(Path.of(arguments[0])).open()) {
+                while (true) {
+                    victim.work(rig);
+                }
+            }
+        }
+
+        private void say(final String what, final Value value) {
+            out.println(what + ' ' + value.key().key() + ' ' + value.version() + ' ' + value.size() + " .");
+        }
+
+        private void work(final BackendRig rig) {
+            final List<Value> batch = new ArrayList<>();
+            for (int j = random.nextInt(4); j >= 0; j--) {
+                final Value value = Value.of("k" + (8 * j + random.nextInt(8)), version++,
+                    random.nextInt(6 * Value.UNIT));
+                say("try", value);
+                batch.add(value);
+            }
+            final List<Result> results = rig.store(owner, random.nextBoolean(), batch);
+            for (int j = 0; j < batch.size(); j++) {
+                if (results.get(j).outcome() == Outcome.STORED) {
+                    say("stored", batch.get(j));
+                }
+            }
+            if (random.nextInt(3) == 0) {
+                final Value value = batch.getFirst();
+                say("removing", value);
+                rig.remove(owner, value);
+                say("removed", value);
+            }
+        }
+    }
+
+    @Test
+    void shouldHaveWhatItReportedAfterItWasKilled() throws IOException, InterruptedException {
+        final SplittableRandom random = new SplittableRandom(SEED);
+        final Ledger ledger = new Ledger();
+        int stored = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            final int lines = 1 + random.nextInt(MOST_LINES);
+            final String where = "seed " + SEED + ", round " + round + ", killed after " + lines + " lines";
+            stored += killAfter(lines, ledger, random.nextLong(), round * 1_000_000L);
+            try (BackendRig rig = setup(directory).open()) {
+                ledger.verify(rig, true);
+                ledger.adopt(rig);
+            } catch (final AssertionError | RuntimeException e) {
+                throw new AssertionError(where, e);
+            }
+        }
+        final int total = stored;
+        assertTrue(total > 100, () -> "the processes stored only " + total + " values");
+    }
+
+    private int killAfter(final int lines, final Ledger ledger, final long seed, final long version)
+        throws IOException, InterruptedException {
+        final Process process = new ProcessBuilder(Commands.javaCommand(List.of("-XX:TieredStopAtLevel=1", "-Xmx128m",
+            "--enable-native-access=ALL-UNNAMED", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+            "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow"), Victim.class,
+            directory.toString(), Long.toString(seed), Long.toString(version)))
+            .redirectError(ProcessBuilder.Redirect.DISCARD).start();
+        int count = 0;
+        int stored = 0;
+        try (BufferedReader out =
+            new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
+            // What was written before the kill is still in the pipe and counts.
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                count++;
+                if (count == lines) {
+                    // The handle, because killing the process object would throw away what is still in the pipe.
+                    process.toHandle().destroyForcibly();
+                }
+                stored += apply(line.split(" "), ledger);
+            }
+        } finally {
+            process.destroyForcibly();
+        }
+        process.waitFor();
+        final int total = count;
+        assertTrue(total >= lines, () -> "the process ended by itself after " + total + " lines");
+        return stored;
+    }
+
+    private static int apply(final String[] words, final Ledger ledger) {
+        if (words.length < 5) {
+            // Cut off by the kill. An announcement that was not whole was not followed by the deed.
+            return 0;
+        }
+        final Value value =
+            new Value(ObjectKey.of(words[1]), Long.parseLong(words[2]), Integer.parseInt(words[3]));
+        switch (words[0]) {
+            case "try" -> {
+                ledger.tried(value);
+                ledger.owner().want(value);
+            }
+            case "stored" -> {
+                ledger.stored(value);
+                return 1;
+            }
+            case "evict" -> ledger.owner().forget(value);
+            case "removing" -> ledger.removing(value);
+            case "removed" -> ledger.removed(value);
+            default -> throw new AssertionError("unknown: " + words[0]);
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,138 @@
+package io.kvtier.store.storage;
+
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.storage.StorageBackend.Outcome;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.Transfer;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.TransferRequest;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The bytes of the backing file, moved by the transfer engine: whole extents where the memory has room for them, since
+ * whole blocks need no staging.
+ *
+ * <p><b>Threading:</b> thread-safe. {@code syncLock} is held across an fdatasync and never together with another lock.
+ * <b>Lifetime:</b> owns the segment, not the engine.
+ */
+final class DataFile implements AutoCloseable {
+    /** Extents on a disk are multiples of what direct I/O needs. */
+    static final long UNIT_BYTES = 4096;
+
+    private final TransferEngine engine;
+    private final Segment segment;
+    private final Path path;
+    private final ReentrantLock syncLock = new ReentrantLock();
+    private final AtomicLong refusedSyncs = new AtomicLong();
+
+    private DataFile(final TransferEngine engine, final Segment segment, final Path path) {
+        this.engine = engine;
+        this.segment = segment;
+        this.path = path;
+    }
+
+    static DataFile open(final TransferEngine engine, final Path path) {
+        return new DataFile(engine, engine.openSegment(path.toUri().toString()), path);
+    }
+
+    /** Bytes of the extent of a value: whole units, at least one. */
+    static long extentBytes(final long size) {
+        return Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
+    }
+
+    /** Writes what is under way and makes it durable; what could not be is no longer under way afterwards. */
+    void write(final List<PendingStore> batch) {
+        final long refusedBefore = refusedSyncs.get();
+        final List<PendingStore> writing = new ArrayList<>(batch.size());
+        final List<Transfer> transfers = new ArrayList<>(batch.size());
+        for (final PendingStore pending : batch) {
+            if (pending.isUnderWay()) {
+                final Transfer transfer = start(pending);
+                if (transfer != null) {
+                    writing.add(pending);
+                    transfers.add(transfer);
+                }
+            }
+        }
+        // The processor takes checksums while the disk takes the bytes.
+        writing.forEach(PendingStore::takeChecksum);
+        for (int i = 0; i < writing.size(); i++) {
+            await(transfers.get(i), writing.get(i));
+        }
+        makeDurable(writing, refusedBefore);
+    }
+
+    /** Starts to read a value; see {@link StorageBackend.ReadLease#read}. */
+    Transfer read(final StoredValue value, final RegionSlice target, final boolean alone) {
+        final List<TransferRequest> request = List.of(TransferRequest.read(
+            part(target, value.size()), segment, fileOffset(value.offset())));
+        return alone ? engine.submitAndWaitNext(request) : engine.submit(request);
+    }
+
+    @Override
+    public void close() {
+        engine.close(segment);
+    }
+
+    private Transfer start(final PendingStore pending) {
+        try {
+            Objects.checkFromIndexSize(0, pending.size(), pending.memory().length());
+            return engine.submit(List.of(TransferRequest.write(part(pending.memory(), pending.size()), segment,
+                fileOffset(pending.offset()))));
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+            return null;
+        }
+    }
+
+    private static void await(final Transfer transfer, final PendingStore pending) {
+        try {
+            transfer.await();
+        } catch (final RuntimeException e) {
+            pending.fail(Outcome.FAILED, e);
+        }
+    }
+
+    /**
+     * The kernel reports a lost write to one fdatasync only, whoever calls it, and the next one succeeds. So a refusal
+     * is one for every batch that had begun to write by then.
+     */
+    private void makeDurable(final List<PendingStore> batch, final long refusedBefore) {
+        if (batch.stream().noneMatch(PendingStore::isUnderWay)) {
+            return;
+        }
+        syncLock.lock();
+        try {
+            engine.sync(segment).await();
+            if (refusedSyncs.get() != refusedBefore) {
+                failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "another batch's sync of " + path
+                    + " failed, which may have lost this one's bytes; store them again"));
+            }
+        } catch (final RuntimeException e) {
+            refusedSyncs.incrementAndGet();
+            failAll(batch, e);
+        } finally {
+            syncLock.unlock();
+        }
+    }
+
+    private static void failAll(final List<PendingStore> batch, final Throwable why) {
+        batch.stream().filter(PendingStore::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, why));
+    }
+
+    private static RegionSlice part(final RegionSlice memory, final long size) {
+        final long padded = extentBytes(size);
+        return memory.region().slice(memory.offset(), memory.length() >= padded ? padded : size);
+    }
+
+    private static long fileOffset(final long extentOffset) {
+        return BackingFile.HEADER_BYTES + extentOffset;
+    }
+}
