@@ -21,8 +21,8 @@ import java.lang.foreign.MemorySegment;
 /**
  * Asks the library what its documentation leaves open, call by call, and prints the answers. Run it against a new
  * version: {@code GdsFacts FILE ORDER}, where the order says what is called before the pool is sized ({@code nothing},
- * {@code version} or {@code count}), or {@code pool}, {@code pool-level} and {@code pool-properties} what is called after
- * it; {@code GdsFacts FILE exit LEVEL keep|release} ends with the driver open.
+ * {@code version} or {@code count}), or ({@code pool}, {@code pool-level}, {@code pool-properties}) what is called
+ * between that and asking for it; {@code GdsFacts FILE exit LEVEL keep|release} ends with the driver open.
  */
 public final class GdsFacts {
     private static final long MIB = 1 << 20;

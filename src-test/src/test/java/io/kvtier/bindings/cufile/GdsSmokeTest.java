@@ -220,7 +220,8 @@ class GdsSmokeTest {
             setup.wipe();
             try (CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
                 for (int i = 0; i < 4; i++) {
-                    assertEquals(i, batch.add(false, setup.handle, i * MIB, setup.memory.pointer().slice(i * MIB, MIB)));
+                    final DevicePointer part = setup.memory.pointer().slice(i * MIB, MIB);
+                    assertEquals(i, batch.add(false, setup.handle, i * MIB, part));
                 }
                 batch.submit();
                 while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
