@@ -7,4 +7,5 @@
 module io.kvtier.bindings {
     exports io.kvtier.bindings;
     exports io.kvtier.bindings.posix;
+    exports io.kvtier.bindings.uring;
 }

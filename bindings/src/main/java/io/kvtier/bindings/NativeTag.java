@@ -12,6 +12,10 @@ public enum NativeTag {
     BOUNCE,
     /** An open file descriptor; its bytes are zero. */
     FILE_DESCRIPTOR,
+    /** An io_uring instance; its bytes are those of the queues shared with the kernel. */
+    IO_RING,
+    /** Memory that an io_uring instance has registered and the kernel holds pinned; counted beside its owner's tag. */
+    RING_BUFFER,
     /** Memory of tests. */
     TEST
 }

@@ -25,6 +25,8 @@ public final class Errno {
     public static final int EACCES = 13;
     /** Bad address. */
     public static final int EFAULT = 14;
+    /** In use, or too much of it unanswered. */
+    public static final int EBUSY = 16;
     /** The path exists already. */
     public static final int EEXIST = 17;
     /** A part of the path is no directory. */
@@ -43,17 +45,23 @@ public final class Errno {
     public static final int EROFS = 30;
     /** The kernel has no such call. */
     public static final int ENOSYS = 38;
+    /** A wait ended by its time limit. */
+    public static final int ETIME = 62;
     /** The file system does not do this. */
     public static final int EOPNOTSUPP = 95;
     /** The mount of a network file system lost its peer. */
     public static final int ENOTCONN = 107;
     /** The quota is used up. */
     public static final int EDQUOT = 122;
+    /** The operation was given up on request. */
+    public static final int ECANCELED = 125;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(
         Map.entry(EPERM, "EPERM"), Map.entry(ENOENT, "ENOENT"), Map.entry(EINTR, "EINTR"), Map.entry(EIO, "EIO"),
         Map.entry(EBADF, "EBADF"), Map.entry(EAGAIN, "EAGAIN"), Map.entry(ENOMEM, "ENOMEM"),
-        Map.entry(EACCES, "EACCES"), Map.entry(EFAULT, "EFAULT"), Map.entry(EEXIST, "EEXIST"),
+        Map.entry(EACCES, "EACCES"), Map.entry(EBUSY, "EBUSY"),
+        Map.entry(ETIME, "ETIME"), Map.entry(ECANCELED, "ECANCELED"),
+        Map.entry(EFAULT, "EFAULT"), Map.entry(EEXIST, "EEXIST"),
         Map.entry(ENOTDIR, "ENOTDIR"), Map.entry(EISDIR, "EISDIR"), Map.entry(EINVAL, "EINVAL"),
         Map.entry(EMFILE, "EMFILE"), Map.entry(EFBIG, "EFBIG"), Map.entry(ENOSPC, "ENOSPC"),
         Map.entry(EROFS, "EROFS"), Map.entry(ENOSYS, "ENOSYS"), Map.entry(EOPNOTSUPP, "EOPNOTSUPP"),

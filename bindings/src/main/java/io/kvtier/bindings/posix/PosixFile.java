@@ -248,6 +248,23 @@ public final class PosixFile implements BlockFile {
         references.close();
     }
 
+    /**
+     * Takes a reference and gives the descriptor's number, for a binding that hands it to the kernel or a driver
+     * itself. Each call is answered by one {@link #releaseDescriptor()}, until when the number stays this file's.
+     *
+     * @return the descriptor.
+     * @throws IllegalStateException when closed.
+     */
+    public int acquireDescriptor() {
+        acquire();
+        return fd;
+    }
+
+    /** Gives back what {@link #acquireDescriptor()} took; the number must not be used any more. */
+    public void releaseDescriptor() {
+        references.release();
+    }
+
     /** Maps a range of the file; the mapping outlives this owner. */
     long map(final long length, final int protection, final int flags, final long offset) {
         acquire();

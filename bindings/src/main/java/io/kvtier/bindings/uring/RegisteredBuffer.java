@@ -1,0 +1,83 @@
+package io.kvtier.bindings.uring;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Memory that the kernel holds pinned for one ring, so that an operation on it need not pin its pages.
+ *
+ * <p>The kernel takes at most 1 GiB at a time: a longer region takes one slot of the ring's table for each GiB begun,
+ * and a transfer across such a border goes as an ordinary one.
+ *
+ * <p><b>Threading:</b> the owner of the ring. <b>Lifetime:</b> from {@link UringRing#register} to {@link #close()} or
+ * the end of the ring; the memory must not be closed before. <b>Blocking:</b> never for long.
+ */
+public final class RegisteredBuffer implements AutoCloseable {
+    private final UringRing ring;
+    private final MemorySegment memory;
+    private final int firstSlot;
+    private int uses;
+    private boolean closed;
+
+    RegisteredBuffer(final UringRing ring, final MemorySegment memory, final int firstSlot) {
+        this.ring = ring;
+        this.memory = memory;
+        this.firstSlot = firstSlot;
+    }
+
+    /**
+     * The memory.
+     *
+     * @return as it was registered.
+     */
+    public MemorySegment memory() {
+        return memory;
+    }
+
+    /**
+     * Takes the memory off the ring. A second call does nothing.
+     *
+     * @throws IllegalStateException when operations on it have not been reaped; it then stays registered.
+     */
+    @Override
+    public void close() {
+        ring.unregister(this);
+    }
+
+    static int slotsFor(final long bytes) {
+        return Math.toIntExact((bytes + UringLayout.MAX_BUFFER_BYTES - 1) / UringLayout.MAX_BUFFER_BYTES);
+    }
+
+    boolean belongsTo(final UringRing other) {
+        return ring == other;
+    }
+
+    /** Whether a range lies within one slot. */
+    boolean isWithinSlot(final long offset, final long length) {
+        return length == 0 || offset / UringLayout.MAX_BUFFER_BYTES
+            == (offset + length - 1) / UringLayout.MAX_BUFFER_BYTES;
+    }
+
+    int slotOf(final long offset) {
+        return firstSlot + (int) (Math.min(offset, memory.byteSize() - 1) / UringLayout.MAX_BUFFER_BYTES);
+    }
+
+    int firstSlot() {
+        return firstSlot;
+    }
+
+    int uses() {
+        return uses;
+    }
+
+    void use(final int change) {
+        uses += change;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    void markClosed() {
+        closed = true;
+    }
+}

@@ -1,0 +1,598 @@
+package io.kvtier.bindings.uring;
+
+import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.NativeResources;
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.bindings.posix.PosixFile;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Owner of an io_uring instance: many reads and writes in the kernel at once, from one thread.
+ *
+ * <p>Operations are prepared (true, or false when as many as {@link UringOptions#depth} have not been reaped),
+ * submitted together with one system call, and reaped through a callback. <b>Every operation that was prepared ends
+ * exactly once</b>: with the kernel's result, or with the error of a submission that did not reach it. Results are the
+ * kernel's: a transfer may be short, and whoever wants all of it goes on from there.
+ *
+ * <h2>When a submission fails</h2>
+ *
+ * <p>io_uring_enter may take fewer entries than it was offered, and may fail with some taken. What it took is read from
+ * the queue's head and not from its result. Progress is followed by offering the rest. Without progress EINTR, EAGAIN,
+ * EBUSY and ENOMEM are tried again, 64 times in a row at most. After that, or after any other error, the queue cannot
+ * be trusted: entries not taken are withdrawn and end with that error, what was taken is waited for, and the
+ * instance is replaced by a new one with the same files and buffers registered. From outside that is seen by
+ * {@link #rebuilds()} and the failed operations only. Where even this fails, because something taken does not end
+ * within the drain timeout or there is no new instance to be had, the ring is broken: what has ended can be reaped,
+ * all else is refused.
+ *
+ * <h2>Memory</h2>
+ *
+ * <p>The kernel works with addresses. <b>Memory given to a prepared operation must stay open until that operation has
+ * been reaped</b>, or the ring has been closed without an exception; the foreign-memory API cannot enforce this, since
+ * it knows only of calls that have not returned. The ring keeps memory reachable, refuses memory that is closed
+ * already, and takes only native memory. Whoever frees it drains the ring first.
+ *
+ * <h2>Closing</h2>
+ *
+ * <p>{@link #close()} withdraws what was not submitted, asks the kernel to cancel the rest and waits for it. An
+ * operation that does not end within the drain timeout may still write into its memory: then the ring leaks itself
+ * and what it refers to deliberately, is counted in {@link Uring#abandonedRings()} and under {@link NativeTag#IO_RING},
+ * and close throws.
+ *
+ * <h2>Memory order</h2>
+ *
+ * <p>{@link KernelRing} argues the order between this thread and the kernel, {@link Waker} that no wake-up is lost.
+ * Between Java threads: what another thread wrote into memory must have been handed to the owner in a way that orders
+ * it (a queue, a lock) before the owner submits; what a read brought is visible to the owner when the handler is
+ * called, and to others after the owner hands it on.
+ *
+ * <p><b>Threading:</b> every method but {@link #wakeup()} and {@link #close()} belongs to the platform thread that
+ * opened the ring, others get {@link WrongThreadException}; close may also be called when that thread has ended.
+ * <b>Lifetime:</b> after close every method throws {@link IllegalStateException}, except a second close and a wake-up,
+ * which do nothing. <b>Blocking:</b> preparing and reaping never wait; submitting may, where a file system has to read
+ * metadata or has no asynchronous way. <b>Allocation:</b> preparing, submitting, waiting and reaping allocate nothing
+ * on the heap.
+ */
+public final class UringRing implements AutoCloseable {
+    /** What rings that could not be drained refer to; never emptied, as a device may write there at any time. */
+    private static final Queue<Object> LEAKED = new ConcurrentLinkedQueue<>();
+
+    private final UringOptions options;
+    private final Thread owner = Thread.currentThread();
+    private final Operations operations;
+    private final ResourceTable table;
+    private final Waker waker;
+    private final RingDriver driver;
+    private final List<UringFile> files = new ArrayList<>();
+    private final List<RegisteredBuffer> buffers = new ArrayList<>();
+
+    private boolean delivering;
+    private boolean closed;
+
+    private UringRing(final UringKernel kernel, final UringFeatures features, final UringOptions options) {
+        this.options = options;
+        operations = new Operations(options.depth());
+        table = new ResourceTable(kernel, options);
+        try {
+            waker = new Waker(kernel);
+        } catch (final ErrnoException e) {
+            table.close();
+            throw e;
+        }
+        try {
+            driver = new RingDriver(kernel, features, options, operations, table, waker);
+        } catch (final ErrnoException e) {
+            waker.close();
+            table.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Opens a ring that belongs to the calling thread.
+     *
+     * @param options how it is made.
+     * @return the owner.
+     * @throws IllegalStateException when io_uring cannot be used here ({@link Uring#availability()}), or on a virtual
+     *                               thread: a ring is bound to a thread of the kernel.
+     * @throws ErrnoException        EMFILE without a descriptor left, ENOMEM at the limit of locked memory.
+     */
+    public static UringRing open(final UringOptions options) {
+        final Availability availability = Uring.availability();
+        if (!availability.available()) {
+            throw new IllegalStateException(availability.reason() + "; " + availability.remedy());
+        }
+        return open(LinuxKernel.INSTANCE, Uring.features(), options);
+    }
+
+    static UringRing open(final UringKernel kernel, final UringFeatures features, final UringOptions options) {
+        if (Thread.currentThread().isVirtual()) {
+            throw new IllegalStateException("a ring belongs to a platform thread; this one is virtual");
+        }
+        if (options.bufferSlots() > 0 && !features.bufferUpdates()) {
+            throw new IllegalStateException("registered buffers need Linux 5.13 or newer; open the ring without"
+                + " buffer slots");
+        }
+        return new UringRing(kernel, features, options);
+    }
+
+    /**
+     * Makes a file known to the ring, in the table of registered files while there is room.
+     *
+     * @param file the file; the ring holds a reference to it until it is detached.
+     * @return how operations name it.
+     * @throws IllegalStateException when the file is closed.
+     * @throws ErrnoException        when the kernel refuses to register it.
+     */
+    public UringFile attach(final PosixFile file) {
+        checkUsable();
+        final int descriptor = file.acquireDescriptor();
+        final int slot;
+        try {
+            slot = table.addFile(driver.ring(), descriptor);
+        } catch (final ErrnoException e) {
+            file.releaseDescriptor();
+            throw e;
+        }
+        final UringFile attached = new UringFile(this, file, descriptor,
+            slot == ResourceTable.NO_ROOM ? UringFile.NO_SLOT : slot);
+        files.add(attached);
+        return attached;
+    }
+
+    void detach(final UringFile file) {
+        if (file.isClosed()) {
+            return;
+        }
+        checkUsable();
+        driver.harvest();
+        if (file.uses() > 0) {
+            throw new IllegalStateException(file.uses() + " operations on " + file + " have not ended");
+        }
+        if (file.isRegistered()) {
+            table.removeFile(driver.ring(), file.slot());
+        }
+        files.remove(file);
+        file.release();
+    }
+
+    /**
+     * Pins memory for this ring. It counts against the limit on locked memory and takes time with its size: register
+     * whole regions, once.
+     *
+     * @param memory native memory of at least one byte, writable if it is to be read into.
+     * @return how operations name it.
+     * @throws IllegalStateException when the table of {@link UringOptions#bufferSlots} has no room for it.
+     * @throws ErrnoException        ENOMEM at the limit on locked memory; EFAULT for memory that cannot be pinned, for
+     *                               example of a mapped file that is read-only.
+     */
+    public RegisteredBuffer register(final MemorySegment memory) {
+        checkUsable();
+        checkMemory(memory);
+        if (memory.byteSize() == 0) {
+            throw new IllegalArgumentException("a registered buffer needs at least 1 byte");
+        }
+        final int slot = table.addBuffer(driver.ring(), memory);
+        if (slot == ResourceTable.NO_ROOM) {
+            throw new IllegalStateException("no " + RegisteredBuffer.slotsFor(memory.byteSize()) + " slots in a row"
+                + " are free for a registered buffer of " + memory.byteSize() + " bytes; the ring was opened with "
+                + options.bufferSlots() + " buffer slots");
+        }
+        NativeResources.created(NativeTag.RING_BUFFER, memory.byteSize());
+        final RegisteredBuffer buffer = new RegisteredBuffer(this, memory, slot);
+        buffers.add(buffer);
+        return buffer;
+    }
+
+    void unregister(final RegisteredBuffer buffer) {
+        if (buffer.isClosed()) {
+            return;
+        }
+        checkUsable();
+        driver.harvest();
+        if (buffer.uses() > 0) {
+            throw new IllegalStateException(buffer.uses() + " operations on a registered buffer have not ended");
+        }
+        table.removeBuffer(driver.ring(), buffer.firstSlot(), buffer.memory().byteSize());
+        buffers.remove(buffer);
+        release(buffer);
+    }
+
+    /**
+     * Prepares a read.
+     *
+     * @param file     an attached file.
+     * @param target   native memory, all of it to be filled; at most 2 GiB less 4 KiB.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean read(final UringFile file, final MemorySegment target, final long offset, final long userData) {
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("the memory to read into is read-only");
+        }
+        return transfer(UringLayout.OP_READ, file, target, offset, userData);
+    }
+
+    /**
+     * Prepares a write.
+     *
+     * @param file     an attached file.
+     * @param source   native memory, all of it to be written; at most 2 GiB less 4 KiB.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean write(final UringFile file, final MemorySegment source, final long offset, final long userData) {
+        return transfer(UringLayout.OP_WRITE, file, source, offset, userData);
+    }
+
+    /**
+     * Prepares a read into registered memory.
+     *
+     * @param file     an attached file.
+     * @param target   the registered memory.
+     * @param start    where in it, in bytes.
+     * @param length   bytes to read.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean readFixed(final UringFile file, final RegisteredBuffer target, final long start, final int length,
+                             final long offset, final long userData) {
+        if (target.memory().isReadOnly()) {
+            throw new IllegalArgumentException("the memory to read into is read-only");
+        }
+        final int operation = target.isWithinSlot(start, length) ? UringLayout.OP_READ_FIXED : UringLayout.OP_READ;
+        return transferFixed(operation, file, target, start, length, offset, userData);
+    }
+
+    /**
+     * Prepares a write from registered memory.
+     *
+     * @param file     an attached file.
+     * @param source   the registered memory.
+     * @param start    where in it, in bytes.
+     * @param length   bytes to write.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean writeFixed(final UringFile file, final RegisteredBuffer source, final long start, final int length,
+                              final long offset, final long userData) {
+        final int operation = source.isWithinSlot(start, length) ? UringLayout.OP_WRITE_FIXED : UringLayout.OP_WRITE;
+        return transferFixed(operation, file, source, start, length, offset, userData);
+    }
+
+    /**
+     * Prepares making data durable, as {@code fdatasync} does. It is not ordered behind writes that have not ended:
+     * reap those first.
+     *
+     * @param file     an attached file.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean sync(final UringFile file, final long userData) {
+        return sync(file, UringLayout.FSYNC_DATASYNC, userData);
+    }
+
+    /**
+     * Prepares making data and metadata durable, as {@code fsync} does; ordered like {@link #sync}.
+     *
+     * @param file     an attached file.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean syncAll(final UringFile file, final long userData) {
+        return sync(file, 0, userData);
+    }
+
+    /**
+     * Prepares an operation that does nothing and ends with 0.
+     *
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean nop(final long userData) {
+        checkUsable();
+        final int slot = operations.claim(userData, null, null, null);
+        if (slot == Operations.NONE) {
+            return false;
+        }
+        driver.ring().entry(UringLayout.OP_NOP, 0, -1, operations.token(slot));
+        return true;
+    }
+
+    /**
+     * Asks the kernel to give up operations, and submits everything prepared with it. They end all the same: with
+     * {@code -ECANCELED}, or as they would have, since what a disk is doing cannot be taken back.
+     *
+     * @param userData what they were prepared with.
+     * @return how many were found; 0 when none is open or all were asked for already.
+     */
+    public int cancel(final long userData) {
+        checkUsable();
+        return driver.cancel(userData);
+    }
+
+    /** Submits everything prepared, without waiting for any end. */
+    public void submit() {
+        checkUsable();
+        driver.run(0, 0);
+    }
+
+    /**
+     * Submits everything prepared and waits until that many operations can be reaped, or all that are open, or another
+     * thread calls {@link #wakeup()}.
+     *
+     * @param min how many; what is open and ready is enough when it is less.
+     * @return how many can be reaped; fewer than asked for after a wake-up or a failed submission.
+     */
+    public int submitAndWait(final int min) {
+        return submitAndWait(Math.min(min, operations.used()), Long.MAX_VALUE);
+    }
+
+    /**
+     * Submits everything prepared and waits until that many operations can be reaped, or another thread calls
+     * {@link #wakeup()}, or the time is over. With nothing open it waits all the same, for the wake-up.
+     *
+     * @param min     how many; 0 or less does not wait.
+     * @param limitNs most nanoseconds to wait; {@link Long#MAX_VALUE} for no limit.
+     * @return how many can be reaped.
+     */
+    public int submitAndWait(final int min, final long limitNs) {
+        checkUsable();
+        driver.run(min, Math.max(0, limitNs));
+        return operations.ready();
+    }
+
+    /**
+     * Hands what has ended to a handler.
+     *
+     * @param handler called once for each.
+     * @return how many.
+     */
+    public int reap(final CompletionHandler handler) {
+        checkOpen();
+        checkNotDelivering("reap");
+        driver.harvest();
+        final int count = operations.ready();
+        delivering = true;
+        try {
+            for (int i = 0; i < count; i++) {
+                final int slot = operations.next();
+                handler.completed(operations.userData(slot), operations.result(slot));
+            }
+        } finally {
+            delivering = false;
+        }
+        return count;
+    }
+
+    /**
+     * Submits everything prepared and reaps until nothing is left, or the time is over. A handler that prepares more
+     * prolongs it.
+     *
+     * @param handler called once for each end.
+     * @param limitNs most nanoseconds.
+     * @return whether nothing is left: then no memory is in the kernel's hands.
+     */
+    public boolean drain(final CompletionHandler handler, final long limitNs) {
+        final long start = System.nanoTime();
+        reap(handler);
+        long left = limitNs;
+        while (operations.used() > 0 && left > 0) {
+            submitAndWait(1, left);
+            reap(handler);
+            left = limitNs - (System.nanoTime() - start);
+        }
+        return operations.used() == 0;
+    }
+
+    /**
+     * Ends the wait that the owner is in, or else its next one, early. Calls before the owner has seen one count as
+     * one. After a wait the owner must look at everything that those who wake it may have changed.
+     */
+    public void wakeup() {
+        waker.wake();
+    }
+
+    /**
+     * Operations prepared and not reaped.
+     *
+     * @return how many; {@link #depth} at most.
+     */
+    public int inFlight() {
+        checkOpen();
+        return operations.used();
+    }
+
+    /**
+     * Operations that have ended, as far as was seen, and have not been reaped.
+     *
+     * @return how many.
+     */
+    public int ready() {
+        checkOpen();
+        return operations.ready();
+    }
+
+    /**
+     * Most operations between being prepared and being reaped.
+     *
+     * @return as opened.
+     */
+    public int depth() {
+        return options.depth();
+    }
+
+    /**
+     * How often a failed submission made a new instance necessary.
+     *
+     * @return a count since the ring was opened.
+     */
+    public long rebuilds() {
+        checkOwner();
+        return driver.rebuilds();
+    }
+
+    /**
+     * Completions that belonged to no operation: always 0 on a kernel that works.
+     *
+     * @return a count since the ring was opened.
+     */
+    public long strayCompletions() {
+        checkOwner();
+        return driver.strays();
+    }
+
+    /**
+     * Gives everything back. A second call does nothing.
+     *
+     * @throws IllegalStateException when an operation did not end within the drain timeout: its memory must then never
+     *                               be freed; and when called by a handler.
+     */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        if (owner.isAlive()) {
+            checkOwner();
+        }
+        checkNotDelivering("close");
+        closed = true;
+        driver.withdraw(-Errno.ECANCELED);
+        final int open = operations.open();
+        // Only the thread that opened a ring may enter it.
+        final boolean drained = owner.isAlive() ? driver.drained(true) : open == 0;
+        final int left = operations.open();
+        waker.close();
+        files.forEach(UringFile::release);
+        if (!drained && left > 0) {
+            driver.ring().abandon();
+            Uring.countAbandoned();
+            LEAKED.add(List.of(operations, table, buffers));
+            throw new IllegalStateException(left + " of " + open + " operations did not end within "
+                + options.drainTimeoutMs() + " ms of closing the ring; the ring was leaked, and their memory must not"
+                + " be freed");
+        }
+        driver.ring().close();
+        buffers.forEach(UringRing::release);
+        table.close();
+    }
+
+    private static void release(final RegisteredBuffer buffer) {
+        buffer.markClosed();
+        NativeResources.released(NativeTag.RING_BUFFER, buffer.memory().byteSize());
+    }
+
+    private boolean transfer(final int operation, final UringFile file, final MemorySegment memory, final long offset,
+                             final long userData) {
+        checkUsable();
+        checkFile(file);
+        checkMemory(memory);
+        checkRange(offset, memory.byteSize());
+        final int slot = operations.claim(userData, file, memory, null);
+        if (slot == Operations.NONE) {
+            return false;
+        }
+        driver.ring().entry(operation, file.entryFlags(), file.number(), operations.token(slot));
+        driver.ring().transfer(offset, memory.address(), (int) memory.byteSize());
+        return true;
+    }
+
+    private boolean transferFixed(final int operation, final UringFile file, final RegisteredBuffer buffer,
+                                  final long start, final int length, final long offset, final long userData) {
+        checkUsable();
+        checkFile(file);
+        checkRange(offset, length);
+        if (!buffer.belongsTo(this) || buffer.isClosed()) {
+            throw new IllegalStateException("the buffer is not registered with this ring any more, or never was");
+        }
+        final MemorySegment memory = buffer.memory();
+        checkMemory(memory);
+        if (start < 0 || length < 0 || start > memory.byteSize() - length) {
+            throw new IndexOutOfBoundsException("bytes " + start + " to " + (start + length) + " of a buffer of "
+                + memory.byteSize());
+        }
+        final int slot = operations.claim(userData, file, memory, buffer);
+        if (slot == Operations.NONE) {
+            return false;
+        }
+        driver.ring().entry(operation, file.entryFlags(), file.number(), operations.token(slot));
+        driver.ring().transfer(offset, memory.address() + start, length);
+        if (operation == UringLayout.OP_READ_FIXED || operation == UringLayout.OP_WRITE_FIXED) {
+            driver.ring().details(0, buffer.slotOf(start));
+        }
+        return true;
+    }
+
+    private boolean sync(final UringFile file, final int flags, final long userData) {
+        checkUsable();
+        checkFile(file);
+        final int slot = operations.claim(userData, file, null, null);
+        if (slot == Operations.NONE) {
+            return false;
+        }
+        driver.ring().entry(UringLayout.OP_FSYNC, file.entryFlags(), file.number(), operations.token(slot));
+        driver.ring().details(flags, 0);
+        return true;
+    }
+
+    private void checkFile(final UringFile file) {
+        if (!file.belongsTo(this) || file.isClosed()) {
+            throw new IllegalStateException(file + " is not attached to this ring any more, or never was");
+        }
+    }
+
+    /** The kernel sees only addresses: what the foreign-memory API checks in a call is checked here. */
+    private void checkMemory(final MemorySegment memory) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException("heap memory may move under the kernel; native memory is needed");
+        }
+        if (!memory.scope().isAlive() || !memory.isAccessibleBy(owner)) {
+            throw new IllegalStateException("the memory is closed or belongs to another thread");
+        }
+    }
+
+    private static void checkRange(final long offset, final long length) {
+        if (offset < 0) {
+            throw new IllegalArgumentException("offset must not be negative: " + offset);
+        }
+        if (length > UringLayout.MAX_TRANSFER_BYTES) {
+            throw new IllegalArgumentException("one operation moves at most " + UringLayout.MAX_TRANSFER_BYTES
+                + " bytes, not " + length + ": split it");
+        }
+    }
+
+    private void checkUsable() {
+        checkOpen();
+        driver.checkUsable();
+    }
+
+    private void checkOpen() {
+        checkOwner();
+        if (closed) {
+            throw new IllegalStateException("the ring is closed");
+        }
+    }
+
+    private void checkOwner() {
+        if (Thread.currentThread() != owner) {
+            throw new WrongThreadException("the ring belongs to " + owner + ", not to " + Thread.currentThread());
+        }
+    }
+
+    private void checkNotDelivering(final String what) {
+        if (delivering) {
+            throw new IllegalStateException("a completion handler must not " + what + " its ring");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+package io.kvtier.bindings.uring;
+
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.posix.Mapping;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+
+/**
+ * Throughput of a ring beside fio's with the same pattern on the same file, past the page cache, in runs that take
+ * turns; and what crossing into the kernel costs. Prints one JSON object a row.
+ *
+ * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2).
+ */
+public final class UringBenchmark {
+    private static final long FILE_BYTES = 1L << 30;
+    private static final long HUGE_PAGE = 2 << 20;
+    private static final double GOAL = 0.95;
+    private static final long NANOS = 1_000_000_000L;
+
+    private UringBenchmark() {
+    }
+
+    /** A pattern of transfers. */
+    private record Pattern(String name, String fio, int block, int depth, boolean registered, boolean huge) {
+        boolean random() {
+            return fio.startsWith("rand");
+        }
+
+        boolean writes() {
+            return fio.endsWith("write");
+        }
+    }
+
+    // A transfer of 1 MiB in single pages needs more segments than a device may take at once, depending on which
+    // pages happen to lie side by side; huge pages take that chance out, and are what regions of the store use.
+    private static final List<Pattern> PATTERNS = List.of(
+        new Pattern("random read 4 KiB, depth 32", "randread", 4 << 10, 32, false, false),
+        new Pattern("random read 4 KiB, depth 32, registered", "randread", 4 << 10, 32, true, false),
+        new Pattern("random read 64 KiB, depth 32", "randread", 64 << 10, 32, false, false),
+        new Pattern("sequential read 1 MiB, depth 8, huge pages", "read", 1 << 20, 8, false, true),
+        new Pattern("sequential write 1 MiB, depth 8, huge pages", "write", 1 << 20, 8, false, true),
+        new Pattern("sequential read 1 MiB, depth 8, small pages", "read", 1 << 20, 8, false, false),
+        new Pattern("sequential write 1 MiB, depth 8, small pages", "write", 1 << 20, 8, false, false));
+
+    /** Runs everything. */
+    public static void main(final String[] arguments) throws IOException, InterruptedException {
+        final Path directory = Path.of(arguments[0]);
+        final int rounds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 7;
+        final int seconds = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 2;
+        if (!Uring.availability().available()) {
+            System.out.println(Uring.availability());
+            return;
+        }
+        final boolean fio = Fio.isInstalled();
+        final Path path = directory.resolve("uring-benchmark");
+        try {
+            fill(path);
+            for (final Pattern pattern : PATTERNS) {
+                compare(pattern, path, rounds, seconds, fio);
+            }
+        } finally {
+            Files.deleteIfExists(path);
+        }
+        Crossings.report(rounds);
+    }
+
+    /** Random bytes, really written: a device or host that knows zeros or holes must not profit. */
+    private static void fill(final Path path) throws IOException {
+        final byte[] piece = new byte[1 << 20];
+        final SplittableRandom random = new SplittableRandom(1);
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            for (long at = 0; at < FILE_BYTES; at += piece.length) {
+                random.nextBytes(piece);
+                channel.write(ByteBuffer.wrap(piece), at);
+            }
+            channel.force(true);
+        }
+    }
+
+    private static void compare(final Pattern pattern, final Path path, final int rounds, final int seconds,
+                                final boolean fio) throws IOException, InterruptedException {
+        final double[] ours = new double[rounds];
+        final double[] theirs = new double[rounds];
+        run(pattern, path, seconds);
+        for (int round = 0; round < rounds; round++) {
+            // Who goes first changes, so that a drift of the device hits both alike.
+            if (round % 2 == 0) {
+                ours[round] = run(pattern, path, seconds);
+                theirs[round] = fio ? fio(pattern, path, seconds) : Double.NaN;
+            } else {
+                theirs[round] = fio ? fio(pattern, path, seconds) : Double.NaN;
+                ours[round] = run(pattern, path, seconds);
+            }
+        }
+        row(pattern.name, "MiB/s", median(ours), fio ? "fio" : "fio: not installed (package fio)", median(theirs),
+            median(ours) / median(theirs));
+        System.out.println("  ours " + text(ours) + " fio " + text(theirs));
+    }
+
+    private static double fio(final Pattern pattern, final Path path, final int seconds)
+        throws IOException, InterruptedException {
+        return Fio.mebibytesPerSecond(path, pattern.fio, pattern.block, pattern.depth, pattern.registered, pattern.huge,
+            seconds);
+    }
+
+    private static double run(final Pattern pattern, final Path path, final int seconds) {
+        final UringOptions options = UringOptions.ofDepth(pattern.depth);
+        try (Mapping mapping = Mapping.anonymous(NativeTag.TEST, (long) pattern.block * pattern.depth + HUGE_PAGE);
+            PosixFile file = PosixFile.open(path.toString(),
+            OpenMode.READ_WRITE_DIRECT); UringRing ring = UringRing.open(pattern.registered ? options.withSlots(1, 1)
+            : options); UringFile attached = ring.attach(file)) {
+            mapping.advise(pattern.huge ? Mapping.Advice.HUGE_PAGES : Mapping.Advice.NO_HUGE_PAGES);
+            final MemorySegment memory = mapping.segment().asSlice(-mapping.segment().address() & HUGE_PAGE - 1,
+                (long) pattern.block * pattern.depth);
+            final byte[] bytes = new byte[Math.toIntExact(memory.byteSize())];
+            new SplittableRandom(2).nextBytes(bytes);
+            MemorySegment.copy(MemorySegment.ofArray(bytes), 0, memory, 0, bytes.length);
+            final Load load = new Load(pattern, ring, attached, memory);
+            final long start = System.nanoTime();
+            final long end = start + seconds * NANOS;
+            load.start();
+            long now = start;
+            while (now < end) {
+                ring.submitAndWait(1);
+                ring.reap(load);
+                now = System.nanoTime();
+            }
+            final double mebibytes = (double) load.done * pattern.block / (1 << 20);
+            load.stop();
+            return mebibytes * NANOS / (now - start);
+        }
+    }
+
+    /** Starts another transfer for each that ends. */
+    private static final class Load implements CompletionHandler {
+        private final Pattern pattern;
+        private final UringRing ring;
+        private final UringFile file;
+        private final MemorySegment[] pieces;
+        private final RegisteredBuffer buffer;
+        private final SplittableRandom random = new SplittableRandom(System.nanoTime());
+        private final int blocks;
+        private long next;
+        private long done;
+        private boolean stopping;
+
+        Load(final Pattern pattern, final UringRing ring, final UringFile file, final MemorySegment memory) {
+            this.pattern = pattern;
+            this.ring = ring;
+            this.file = file;
+            this.buffer = pattern.registered ? ring.register(memory) : null;
+            this.pieces = new MemorySegment[pattern.depth];
+            for (int i = 0; i < pieces.length; i++) {
+                pieces[i] = memory.asSlice((long) i * pattern.block, pattern.block);
+            }
+            this.blocks = (int) (FILE_BYTES / pattern.block);
+        }
+
+        void start() {
+            for (int i = 0; i < pieces.length; i++) {
+                prepare(i);
+            }
+        }
+
+        void stop() {
+            stopping = true;
+            ring.drain(this, Long.MAX_VALUE);
+        }
+
+        @Override
+        public void completed(final long userData, final int result) {
+            if (result != pattern.block) {
+                throw new IllegalStateException("ended with " + result);
+            }
+            if (!stopping) {
+                done++;
+                prepare((int) userData);
+            }
+        }
+
+        private void prepare(final int piece) {
+            final long offset = (pattern.random() ? random.nextInt(blocks) : next++ % blocks) * pattern.block;
+            final boolean prepared;
+            if (pattern.registered) {
+                prepared = ring.readFixed(file, buffer, (long) piece * pattern.block, pattern.block, offset, piece);
+            } else if (pattern.writes()) {
+                prepared = ring.write(file, pieces[piece], offset, piece);
+            } else {
+                prepared = ring.read(file, pieces[piece], offset, piece);
+            }
+            if (!prepared) {
+                throw new IllegalStateException("the ring is full");
+            }
+        }
+    }
+
+    static void row(final String what, final String unit, final double ours, final String peer, final double theirs,
+                    final double ratio) {
+        System.out.println("{\"row\": \"" + what + "\", \"unit\": \"" + unit + "\", \"ours\": " + number(ours)
+            + ", \"peer\": \"" + peer + "\", \"peer_value\": " + number(theirs) + ", \"ratio\": " + number(ratio)
+            + ", \"goal\": " + GOAL + "}");
+    }
+
+    static double median(final double[] values) {
+        final double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+
+    private static String number(final double value) {
+        return Double.isNaN(value) ? "null" : String.format(Locale.ROOT, "%.3f", value);
+    }
+
+    private static String text(final double[] values) {
+        final List<String> texts = new ArrayList<>();
+        for (final double value : values) {
+            texts.add(String.format(Locale.ROOT, "%.0f", value));
+        }
+        return texts.toString();
+    }
+}
