@@ -6,6 +6,8 @@
  */
 module io.kvtier.bindings {
     exports io.kvtier.bindings;
+    exports io.kvtier.bindings.cuda;
+    exports io.kvtier.bindings.cufile;
     exports io.kvtier.bindings.posix;
     exports io.kvtier.bindings.uring;
 }

@@ -8,6 +8,16 @@ public enum NativeTag {
     MAPPED_REGION,
     /** Bitmaps and summaries of allocators. */
     ALLOCATOR,
+    /** GPU memory. */
+    DEVICE,
+    /** Host memory that the CUDA driver allocated or registered, and so pinned. */
+    PINNED,
+    /** A retained CUDA context, a stream or an event; their bytes are zero. */
+    CUDA_HANDLE,
+    /** The cuFile driver, a file or stream registered with it, or a batch; bytes are those of a batch's arrays. */
+    CUFILE_HANDLE,
+    /** Memory registered with cuFile, counted beside its owner's tag. */
+    CUFILE_BUFFER,
     /** Aligned staging memory of a file transport. */
     BOUNCE,
     /** An open file descriptor; its bytes are zero. */

@@ -45,6 +45,7 @@ class ArchitectureTest {
     private static final String BINDINGS = "io.kvtier.bindings..";
     private static final String STATE = "io.kvtier.store.master.state..";
     private static final String COMMAND_LINE = "io.kvtier.store.cli..";
+    private static final String GENERATED = "io.kvtier.bindings.*.gen..";
     private static final JavaClasses LIBRARY = new ClassFileImporter()
         .withImportOption(new ImportOption.DoNotIncludeTests()).importPackages("io.kvtier");
 
@@ -146,7 +147,7 @@ class ArchitectureTest {
     void shouldLogThroughTheSystemLoggerOnly() {
         check(noClasses().should().dependOnClassesThat(resideInAnyPackage("java.util.logging..", "org.slf4j..",
             "org.apache.logging..", "org.apache.commons.logging..", "ch.qos.logback..")));
-        check(noClasses().that().resideOutsideOfPackage(COMMAND_LINE)
+        check(noClasses().that().resideOutsideOfPackages(COMMAND_LINE, GENERATED)
             .should().accessField(System.class, "out").orShould().accessField(System.class, "err")
             .orShould().callMethodWhere(describe("printStackTrace", call -> call.getName().equals("printStackTrace"))));
     }

@@ -1,0 +1,109 @@
+package io.kvtier.bindings.cuda;
+
+import io.kvtier.bindings.NativeResources;
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.RefCount;
+import io.kvtier.bindings.cuda.gen.CudaFunctions;
+import io.kvtier.bindings.cuda.gen.CudaTypes;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.function.IntSupplier;
+
+/**
+ * Owner of host memory that the driver keeps in place, so that a device copies from and to it without staging:
+ * allocated by the driver, or somebody's memory registered with it.
+ *
+ * <p><b>Threading:</b> the segment may be used by every thread. <b>Lifetime:</b> after {@link #close()} an allocated
+ * segment can no longer be accessed; a registered one goes on as ordinary memory. No copy may be running on it then:
+ * synchronise the stream first. <b>Blocking:</b> allocating and closing take milliseconds for gigabytes, and closing
+ * an allocated one makes every thread pass a handshake: few, and long-lived.
+ */
+public final class PinnedMemory implements AutoCloseable {
+    private final MemorySegment segment;
+    private final RefCount references;
+
+    private PinnedMemory(final MemorySegment segment, final Runnable release) {
+        this.segment = segment;
+        NativeResources.created(NativeTag.PINNED, segment.byteSize());
+        this.references = new RefCount(() -> {
+            NativeResources.released(NativeTag.PINNED, segment.byteSize());
+            release.run();
+        });
+    }
+
+    /**
+     * Allocates; the content is undefined.
+     *
+     * @param context  whose driver allocates; every context may use the memory.
+     * @param byteSize bytes; more than 0.
+     * @return the owner.
+     * @throws CudaException CUDA_ERROR_OUT_OF_MEMORY when the host cannot pin so much.
+     */
+    @SuppressWarnings("restricted")
+    public static PinnedMemory allocate(final CudaContext context, final long byteSize) {
+        if (byteSize <= 0) {
+            throw new IllegalArgumentException("pinned memory of " + byteSize + " bytes");
+        }
+        context.acquire();
+        try (Arena temporary = Arena.ofConfined()) {
+            final MemorySegment out = temporary.allocate(ValueLayout.ADDRESS);
+            Cuda.check("cuMemHostAlloc", context.resultHeld(() -> CudaFunctions.cuMemHostAlloc(out, byteSize,
+                CudaTypes.CU_MEMHOSTALLOC_PORTABLE())), byteSize + " bytes");
+            final MemorySegment pinned = out.get(ValueLayout.ADDRESS, 0);
+            final Arena arena = Arena.ofShared();
+            return new PinnedMemory(pinned.reinterpret(byteSize, arena, null), () -> {
+                arena.close();
+                releasing(context, "cuMemFreeHost", () -> CudaFunctions.cuMemFreeHost(pinned));
+            });
+        } catch (final RuntimeException e) {
+            context.release();
+            throw e;
+        }
+    }
+
+    /**
+     * Pins memory that somebody else owns and that outlives this registration.
+     *
+     * @param context whose driver registers; every context may use the memory.
+     * @param memory  native; whole pages are pinned.
+     * @return the owner of the registration.
+     */
+    public static PinnedMemory register(final CudaContext context, final MemorySegment memory) {
+        if (!memory.isNative() || memory.byteSize() == 0) {
+            throw new IllegalArgumentException("only native memory can be pinned, not " + memory);
+        }
+        context.acquire();
+        try {
+            Cuda.check("cuMemHostRegister", context.resultHeld(() -> CudaFunctions.cuMemHostRegister_v2(memory,
+                memory.byteSize(), CudaTypes.CU_MEMHOSTREGISTER_PORTABLE())), memory.byteSize() + " bytes");
+            return new PinnedMemory(memory, () -> releasing(context, "cuMemHostUnregister",
+                () -> CudaFunctions.cuMemHostUnregister(memory)));
+        } catch (final RuntimeException e) {
+            context.release();
+            throw e;
+        }
+    }
+
+    /**
+     * The memory.
+     *
+     * @return native.
+     */
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    @Override
+    public void close() {
+        references.close();
+    }
+
+    private static void releasing(final CudaContext context, final String call, final IntSupplier body) {
+        try {
+            Cuda.check(call, context.resultHeld(body), "");
+        } finally {
+            context.release();
+        }
+    }
+}

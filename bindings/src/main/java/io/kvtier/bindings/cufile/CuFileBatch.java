@@ -1,0 +1,454 @@
+package io.kvtier.bindings.cufile;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.kvtier.bindings.NativeResources;
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.cuda.DevicePointer;
+import io.kvtier.bindings.cufile.gen.CUfileIOEvents;
+import io.kvtier.bindings.cufile.gen.CUfileIOParams;
+import io.kvtier.bindings.cufile.gen.CuFileTypes;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Owner of a batch: many transfers handed over with one call.
+ *
+ * <pre>{@code
+ *            add            submit                 last event
+ *   FREE ─────────> FILLING ───────> IN_FLIGHT(n) ───────────> DRAINED ──recycle──> FREE
+ *    ^                 │                  │ cancel                │
+ *    └─────recycle─────┘                  v                       │ close (from every state)
+ *                                     CANCELLING ── bounded wait ─┴────────────> DESTROYED
+ * }</pre>
+ *
+ * <p>The driver reads the entries and writes the events while a batch is in flight, so both arrays lie in an arena of
+ * the batch's own, which is closed after the batch has been destroyed and not before. Files and registered memory of an
+ * entry are held until the entry has ended. How many are outstanding is counted here: the driver reports each entry
+ * once, in any order, and after a cancellation perhaps never.
+ *
+ * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
+ * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
+ * in flight and waits for a bounded time. <b>Blocking:</b> {@link #submit()} and {@link #cancel} on the device,
+ * {@link #poll} for as long as it is told. The calls between making and closing allocate nothing on the Java heap.
+ */
+public final class CuFileBatch implements AutoCloseable {
+    /** What {@link #add} gives when the batch, or the driver's buffers, have no room for the entry now. */
+    public static final int NO_ROOM = -1;
+
+    private static final System.Logger LOG = System.getLogger(CuFileBatch.class.getName());
+    private static final long CLOSE_WAIT_NS = 1_000_000_000L;
+    private static final long POLL_STEP_NS = 50_000_000L;
+    private static final long NS_PER_S = 1_000_000_000L;
+    /** Consecutive passing failures of a status query before one is thrown. */
+    private static final int MAX_PASSING_FAILURES = 64;
+
+    private static final long PARAMS_BYTES = CUfileIOParams.layout().byteSize();
+    private static final long PARAMS_MODE = CUfileIOParams.mode$offset();
+    private static final long PARAMS_BATCH = CUfileIOParams.u$offset() + CUfileIOParams.u.batch$offset();
+    private static final long PARAMS_BASE = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_base$offset();
+    private static final long PARAMS_FILE_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.file_offset$offset();
+    private static final long PARAMS_BUFFER_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_offset$offset();
+    private static final long PARAMS_SIZE = PARAMS_BATCH + CUfileIOParams.u.batch.size$offset();
+    private static final long PARAMS_HANDLE = CUfileIOParams.fh$offset();
+    private static final long PARAMS_OPCODE = CUfileIOParams.opcode$offset();
+    private static final long PARAMS_COOKIE = CUfileIOParams.cookie$offset();
+    private static final long EVENT_BYTES = CUfileIOEvents.layout().byteSize();
+    private static final long EVENT_COOKIE = CUfileIOEvents.cookie$offset();
+    private static final long EVENT_STATUS = CUfileIOEvents.status$offset();
+    private static final long EVENT_RESULT = CUfileIOEvents.ret$offset();
+
+    /** Where a batch is in its life. */
+    public enum State {
+        /** Empty. */
+        FREE,
+        /** Has entries that were not submitted. */
+        FILLING,
+        /** Submitted; not all entries have ended. */
+        IN_FLIGHT,
+        /** All entries have ended. */
+        DRAINED,
+        /** Cancelled; waiting for what the driver still has to say. */
+        CANCELLING,
+        /** Gone. */
+        DESTROYED
+    }
+
+    /** Is told of each entry once. It may not call the batch. */
+    @FunctionalInterface
+    public interface Listener {
+        /**
+         * An entry has ended.
+         *
+         * @param slot    what {@link CuFileBatch#add} gave.
+         * @param outcome how.
+         * @param result  bytes moved; a negative code when it failed.
+         */
+        void ended(int slot, CuFileOutcome outcome, long result);
+    }
+
+    private final CuFileDriver driver;
+    private final CuFileApi api;
+    private final Thread owner = Thread.currentThread();
+    private final int capacity;
+    private final Arena arena;
+    private final MemorySegment params;
+    private final MemorySegment events;
+    private final MemorySegment count;
+    private final MemorySegment timeout;
+    private final long arrayBytes;
+    private final long batch;
+    private final CuFileHandle[] files;
+    private final CuFileBuffer[] buffers;
+    private final long[] lengths;
+    private State state = State.FREE;
+    private int entries;
+    private int outstanding;
+    private int passingFailures;
+    private long strayEvents;
+
+    private CuFileBatch(final CuFileDriver driver, final int capacity) {
+        this.driver = driver;
+        this.api = driver.api();
+        this.capacity = capacity;
+        this.files = new CuFileHandle[capacity];
+        this.buffers = new CuFileBuffer[capacity];
+        this.lengths = new long[capacity];
+        this.arena = Arena.ofConfined();
+        try {
+            params = arena.allocate(PARAMS_BYTES * capacity, Long.BYTES);
+            events = arena.allocate(EVENT_BYTES * capacity, Long.BYTES);
+            count = arena.allocate(JAVA_INT);
+            timeout = arena.allocate(JAVA_LONG, 2);
+            final MemorySegment out = arena.allocate(JAVA_LONG);
+            CuFile.check("cuFileBatchIOSetUp", api.batchSetUp(out, capacity), capacity + " entries");
+            batch = out.get(JAVA_LONG, 0);
+        } catch (final RuntimeException e) {
+            arena.close();
+            throw e;
+        }
+        arrayBytes = params.byteSize() + events.byteSize();
+        NativeResources.created(NativeTag.CUFILE_HANDLE, arrayBytes);
+    }
+
+    /**
+     * Makes a batch that belongs to the calling thread.
+     *
+     * @param driver   an open driver.
+     * @param capacity entries; from 1 to the driver's depth.
+     * @return the owner.
+     * @throws IllegalArgumentException when the driver takes no batch of that size.
+     * @throws CuFileException          when it refuses it.
+     */
+    public static CuFileBatch create(final CuFileDriver driver, final int capacity) {
+        final int most = driver.properties().maxBatchEntries();
+        if (capacity < 1 || capacity > most) {
+            throw new IllegalArgumentException("a batch of " + capacity + " entries; the driver takes 1 to " + most
+                + " (io_batchsize in cufile.json)");
+        }
+        driver.share();
+        try {
+            return new CuFileBatch(driver, capacity);
+        } catch (final RuntimeException e) {
+            driver.giveBack();
+            throw e;
+        }
+    }
+
+    /**
+     * Adds a transfer between a file and registered memory.
+     *
+     * @param write        false to read from the file.
+     * @param file         the file.
+     * @param fileOffset   where in it, in bytes.
+     * @param buffer       the memory.
+     * @param bufferOffset where in it, in bytes.
+     * @param length       bytes; more than 0.
+     * @return the entry's slot, or {@link #NO_ROOM}: submit what is there, or wait for other entries to end.
+     */
+    public int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
+        final long bufferOffset, final long length) {
+        buffer.check(bufferOffset, length);
+        return add(write, file, fileOffset, buffer, buffer.base(), bufferOffset, length);
+    }
+
+    /**
+     * Adds a transfer between a file and memory that is not registered.
+     *
+     * @param write      false to read from the file.
+     * @param file       the file.
+     * @param fileOffset where in it, in bytes.
+     * @param memory     device memory, whose owner stays open until the entry has ended.
+     * @return the entry's slot, or {@link #NO_ROOM}.
+     */
+    public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DevicePointer memory) {
+        return add(write, file, fileOffset, null, memory.address(), 0, memory.byteSize());
+    }
+
+    private int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
+        final long base, final long bufferOffset, final long length) {
+        require(State.FREE, State.FILLING);
+        if (fileOffset < 0 || length <= 0) {
+            throw new IllegalArgumentException("file offset " + fileOffset + ", length " + length + " of "
+                + file.path());
+        }
+        if (entries == capacity || !driver.pool().tryTake(length)) {
+            return NO_ROOM;
+        }
+        hold(file, buffer, length);
+        final int slot = entries;
+        final long at = slot * PARAMS_BYTES;
+        params.set(JAVA_INT, at + PARAMS_MODE, CuFileTypes.CUFILE_BATCH());
+        params.set(JAVA_LONG, at + PARAMS_BASE, base);
+        params.set(JAVA_LONG, at + PARAMS_FILE_OFFSET, fileOffset);
+        params.set(JAVA_LONG, at + PARAMS_BUFFER_OFFSET, bufferOffset);
+        params.set(JAVA_LONG, at + PARAMS_SIZE, length);
+        params.set(JAVA_LONG, at + PARAMS_HANDLE, file.handle());
+        params.set(JAVA_INT, at + PARAMS_OPCODE, write ? CuFileTypes.CUFILE_WRITE() : CuFileTypes.CUFILE_READ());
+        // Never 0, which an untouched event holds.
+        params.set(JAVA_LONG, at + PARAMS_COOKIE, slot + 1L);
+        files[slot] = file;
+        buffers[slot] = buffer;
+        lengths[slot] = length;
+        entries++;
+        state = State.FILLING;
+        return slot;
+    }
+
+    private void hold(final CuFileHandle file, final CuFileBuffer buffer, final long length) {
+        boolean heldFile = false;
+        try {
+            file.retain();
+            heldFile = true;
+            if (buffer != null) {
+                buffer.retain();
+            }
+        } catch (final IllegalStateException e) {
+            if (heldFile) {
+                file.release();
+            }
+            driver.pool().give(length);
+            throw e;
+        }
+    }
+
+    /**
+     * Hands all added entries over.
+     *
+     * @throws CuFileException when the driver refused them, all of them; they are still here, to be submitted again
+     *                         ({@link CuFileException#retryable()}) or dropped ({@link #recycle()}).
+     */
+    public void submit() {
+        require(State.FILLING, State.FILLING);
+        CuFile.check("cuFileBatchIOSubmit", api.batchSubmit(batch, entries, params, 0), entries + " entries, first of "
+            + files[0].path());
+        outstanding = entries;
+        state = State.IN_FLIGHT;
+    }
+
+    /**
+     * Reports the entries that have ended and were not reported yet.
+     *
+     * @param timeoutNs how long to wait for the first of them, in nanoseconds; 0 only looks.
+     * @param listener  is told of each.
+     * @return how many; 0 is no error.
+     * @throws CuFileException when the driver could not say.
+     */
+    public int poll(final long timeoutNs, final Listener listener) {
+        require(State.IN_FLIGHT, State.IN_FLIGHT);
+        final int ended = ask(timeoutNs, listener);
+        if (outstanding == 0) {
+            state = State.DRAINED;
+        }
+        return ended;
+    }
+
+    /** Makes a drained batch, or one that was never submitted, empty again. */
+    public void recycle() {
+        if (state == State.FILLING) {
+            require(State.FILLING, State.FILLING);
+            dropAll(null);
+        } else {
+            require(State.DRAINED, State.FREE);
+        }
+        entries = 0;
+        state = State.FREE;
+    }
+
+    /**
+     * Cancels what is in flight, waits for what the driver says of it, and destroys the batch. Entries of which nothing
+     * was heard are reported as {@link CuFileOutcome#CANCELED} after that, when the driver no longer knows them.
+     *
+     * @param waitNs   the longest wait for events, in nanoseconds; the cancellation itself may take as long as the
+     *                 transfers.
+     * @param listener is told of each entry that had not ended.
+     */
+    public void cancel(final long waitNs, final Listener listener) {
+        require(State.IN_FLIGHT, State.IN_FLIGHT);
+        state = State.CANCELLING;
+        final long status = api.batchCancel(batch);
+        if (CuFileStatus.code(status) != CuFileTypes.CU_FILE_SUCCESS()) {
+            LOG.log(System.Logger.Level.WARNING, "cuFileBatchIOCancel: "
+                + CuFileException.ofStatus("cuFileBatchIOCancel", status, outstanding + " entries").getMessage());
+        }
+        final long start = System.nanoTime();
+        try {
+            long left = waitNs;
+            while (outstanding > 0 && left > 0) {
+                ask(Math.min(left, POLL_STEP_NS), listener);
+                left = waitNs - (System.nanoTime() - start);
+            }
+        } catch (final CuFileException e) {
+            LOG.log(System.Logger.Level.WARNING, "while cancelling: " + e.getMessage());
+        } finally {
+            destroy(listener);
+        }
+    }
+
+    /** Destroys the batch; what is in flight is cancelled first and waited for, one second at the most. */
+    @Override
+    public void close() {
+        if (state == State.DESTROYED) {
+            return;
+        }
+        checkOwner();
+        if (state == State.IN_FLIGHT) {
+            cancel(CLOSE_WAIT_NS, (slot, outcome, result) -> { });
+        } else {
+            destroy(null);
+        }
+    }
+
+    /**
+     * Where the batch is in its life.
+     *
+     * @return the state.
+     */
+    public State state() {
+        return state;
+    }
+
+    /**
+     * Entries that were submitted and have not ended.
+     *
+     * @return how many.
+     */
+    public int outstanding() {
+        return outstanding;
+    }
+
+    /**
+     * The most entries that it takes.
+     *
+     * @return as asked for.
+     */
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * Events that named no outstanding entry; they were passed over.
+     *
+     * @return how many so far.
+     */
+    public long strayEvents() {
+        return strayEvents;
+    }
+
+    private int ask(final long timeoutNs, final Listener listener) {
+        timeout.setAtIndex(JAVA_LONG, 0, timeoutNs / NS_PER_S);
+        timeout.setAtIndex(JAVA_LONG, 1, timeoutNs % NS_PER_S);
+        count.set(JAVA_INT, 0, capacity);
+        final long status = api.batchStatus(batch, timeoutNs > 0 ? 1 : 0, count, events, timeout);
+        final int code = CuFileStatus.code(status);
+        if (code != CuFileTypes.CU_FILE_SUCCESS()) {
+            passingFailures++;
+            if (CuFileCode.retryable(code) && passingFailures < MAX_PASSING_FAILURES) {
+                return 0;
+            }
+            throw CuFileException.ofStatus("cuFileBatchIOGetStatus", status, outstanding + " entries outstanding");
+        }
+        passingFailures = 0;
+        int ended = 0;
+        final int filled = Math.clamp(count.get(JAVA_INT, 0), 0, capacity);
+        for (int i = 0; i < filled; i++) {
+            final long at = i * EVENT_BYTES;
+            if (take(events.get(JAVA_LONG, at + EVENT_COOKIE) - 1, events.get(JAVA_INT, at + EVENT_STATUS),
+                events.get(JAVA_LONG, at + EVENT_RESULT), listener)) {
+                ended++;
+            }
+        }
+        return ended;
+    }
+
+    /** One event; false when it ends no entry. */
+    private boolean take(final long slot, final int status, final long result, final Listener listener) {
+        if (slot < 0 || slot >= entries || files[(int) slot] == null) {
+            if (strayEvents++ == 0) {
+                LOG.log(System.Logger.Level.WARNING, "cuFile reported an entry that is not outstanding: cookie "
+                    + (slot + 1) + ", status " + status);
+            }
+            return false;
+        }
+        final CuFileOutcome outcome = CuFileOutcome.of(status, result, lengths[(int) slot]);
+        if (outcome == null) {
+            return false;
+        }
+        outstanding--;
+        let((int) slot);
+        listener.ended((int) slot, outcome, result);
+        return true;
+    }
+
+    /** Lets go of what an entry held. */
+    private void let(final int slot) {
+        driver.pool().give(lengths[slot]);
+        final CuFileHandle file = files[slot];
+        final CuFileBuffer buffer = buffers[slot];
+        files[slot] = null;
+        buffers[slot] = null;
+        if (buffer != null) {
+            buffer.release();
+        }
+        file.release();
+    }
+
+    private void destroy(final Listener listener) {
+        state = State.DESTROYED;
+        NativeResources.released(NativeTag.CUFILE_HANDLE, arrayBytes);
+        try {
+            api.batchDestroy(batch);
+            arena.close();
+            dropAll(listener);
+        } finally {
+            driver.giveBack();
+        }
+    }
+
+    private void dropAll(final Listener listener) {
+        for (int slot = 0; slot < entries; slot++) {
+            if (files[slot] != null) {
+                let(slot);
+                if (listener != null) {
+                    listener.ended(slot, CuFileOutcome.CANCELED, 0);
+                }
+            }
+        }
+        outstanding = 0;
+    }
+
+    private void require(final State one, final State other) {
+        checkOwner();
+        if (state != one && state != other) {
+            throw new IllegalStateException("the batch is " + state + ", with " + outstanding + " of " + entries
+                + " entries outstanding; this needs " + (one == other ? one : one + " or " + other));
+        }
+    }
+
+    private void checkOwner() {
+        if (Thread.currentThread() != owner) {
+            throw new IllegalStateException("the batch belongs to " + owner + ", not to " + Thread.currentThread());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package io.kvtier.bindings.cufile;
+
+import java.util.List;
+
+/**
+ * What is set before the driver is opened. The library keeps one set for the process, so whoever opens it a second time
+ * must want the same.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param posixPool       classes of compatibility mode's buffers, in ascending size; empty leaves what
+ *                        {@code cufile.json} says. The library has three classes.
+ * @param compatibility   whether transfers may go through host memory.
+ * @param statisticsLevel 0 off, to 3, which counts by GPU and path and is what {@link CuFileMode} is proved by.
+ */
+public record CuFileConfig(List<PoolSlabs> posixPool, Compatibility compatibility, int statisticsLevel) {
+    /**
+     * Room for a full batch of up to 1 MiB an entry: with the library's own 64 buffers of 1 MiB, a batch of 128
+     * entries would never come back from its submission.
+     */
+    public static final CuFileConfig DEFAULT = new CuFileConfig(
+        List.of(new PoolSlabs(4, 128), new PoolSlabs(1024, 256), new PoolSlabs(16384, 64)),
+        Compatibility.AS_CONFIGURED, 3);
+
+    private static final int MAX_LEVEL = 3;
+
+    /** Whether transfers may go through host memory where the direct way is not to be had. */
+    public enum Compatibility {
+        /** What {@code cufile.json} and the environment say. */
+        AS_CONFIGURED,
+        /** They may. */
+        ALLOWED,
+        /** They fail instead. */
+        REFUSED,
+        /** All of them do. */
+        FORCED
+    }
+
+    /** Refuses a pool whose sizes do not ascend, and an unknown level. */
+    public CuFileConfig {
+        posixPool = List.copyOf(posixPool);
+        for (int i = 1; i < posixPool.size(); i++) {
+            if (posixPool.get(i).slabKb() <= posixPool.get(i - 1).slabKb()) {
+                throw new IllegalArgumentException("posix pool sizes must ascend: " + posixPool);
+            }
+        }
+        if (statisticsLevel < 0 || statisticsLevel > MAX_LEVEL) {
+            throw new IllegalArgumentException("statistics level " + statisticsLevel + ", of 0 to " + MAX_LEVEL);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Runs the GPU tests, or the comparison with C, out of a folder that gpu-bundle.sh made.
+#
+#   run.sh [--dir DIR] [--udev] tests [CLASS…]     JUnit; by default the CUDA and GPUDirect Storage tests
+#   run.sh [--dir DIR] [--udev] compare [ROUNDS]   batches from Java and from C in turn: medians and their ratio
+#   run.sh [--dir DIR] [--udev] facts              what the library does where its documentation is silent
+#
+# DIR is where the files are written (default: a new folder in the current one). --udev writes the entry of udev's
+# database that cuFile wants for DIR's file system, where the machine has none (root only). CUDA_LIB and CUDA_INCLUDE
+# name the folders of libcufile and its header when they are not under /usr/local/cuda*.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+java=("$here/runtime/bin/java" --enable-native-access=ALL-UNNAMED --add-exports java.base/jdk.internal.misc=ALL-UNNAMED
+    -XX:+IgnoreUnrecognizedVMOptions --sun-misc-unsafe-memory-access=allow -Xmx4g)
+classes="$(printf '%s:' "$here"/lib/*.jar)"
+directory="$PWD/gds-files"
+udev=false
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --dir) directory="$2"; shift ;;
+        --udev) udev=true ;;
+        -h | --help) sed -n '2,/^set /{/^#/!d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+        *) break ;;
+    esac
+    shift
+done
+
+if [ -z "${CUDA_LIB:-}" ]; then
+    CUDA_LIB="$(dirname "$(ls -d /usr/local/cuda*/targets/*/lib/libcufile.so.0 2>/dev/null | tail -n 1)")"
+fi
+CUDA_INCLUDE="${CUDA_INCLUDE:-$CUDA_LIB/../include}"
+export LD_LIBRARY_PATH="$CUDA_LIB${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+mkdir -p "$directory"
+
+if $udev; then
+    device="$(stat -c '%d' "$directory")"
+    entry="/run/udev/data/b$((device >> 8 & 0xfff)):$((device & 0xff | device >> 12 & 0xfff00))"
+    if [ ! -e "$entry" ]; then
+        mkdir -p /run/udev/data
+        printf 'E:ID_FS_USAGE=filesystem\nE:ID_FS_TYPE=%s\n' "$(stat -f -c '%T' "$directory" | sed 's|^ext2/ext3$|ext4|')" \
+            >"$entry"
+        echo "wrote $entry: $(tr '\n' ' ' <"$entry")"
+    fi
+fi
+
+compare() {
+    local rounds="${1:-5}" turn
+    gcc -O2 -o "$directory/batch" "$here/batch.c" "-I$CUDA_INCLUDE" "-L$CUDA_LIB" -l:libcufile.so.0 -l:libcuda.so.1 \
+        -L/usr/lib -L/usr/lib/x86_64-linux-gnu
+    for turn in 1 2 3; do
+        "$directory/batch" "$directory/compare.bin" "$rounds"
+        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 0
+        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 3
+    done | tee "$directory/compare.txt" >/dev/null
+    rm "$directory/compare.bin"
+    sort -k2,2n -k4,4n -k5,5 -k1,1 -k6,6n "$directory/compare.txt" | awk '
+        function flush() {
+            if (n > 0) { m = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2; if (name == "c") base = m
+                printf "%-6s %4d x %4d KiB %-5s %.3f GB/s (%.3f to %.3f, %d rounds) of C: %.3f\n",
+                    name, e, k, d, m, v[1], v[n], n, m / base }
+            n = 0
+        }
+        { key = $1 " " $2 " " $4 " " $5; if (key != last) flush(); last = key; name = $1; e = $2; k = $4; d = $5
+          v[++n] = $6 }
+        END { flush() }'
+}
+
+case "${1:-}" in
+    tests)
+        shift
+        [ $# -gt 0 ] || set -- io.kvtier.bindings.cuda.CudaDeviceTest io.kvtier.bindings.cufile.GdsSmokeTest
+        export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
+        exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \
+            -jar "$here/lib/console.jar" execute --class-path "$classes" --disable-banner --disable-ansi-colors \
+            --details="${DETAILS:-tree}" $(printf -- '--select-class %s ' "$@")
+        ;;
+    compare) shift; compare "$@" ;;
+    facts)
+        for order in nothing version count; do
+            "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsFacts "$directory/facts.bin" "$order" \
+                $([ "$order" != nothing ] || echo all) || echo "fact: $order: the process ended with $?"
+        done
+        for level in 0 3; do
+            for context in keep release; do
+                code=0
+                "${java[@]}" -XX:ErrorFile=/dev/null -cp "$classes" io.kvtier.bindings.cufile.GdsFacts \
+                    "$directory/facts.bin" exit "$level" "$context" 2>/dev/null || code=$?
+                echo "fact: ends with the driver open, statistics level $level, context $context: exit status $code"
+            done
+        done
+        rm "$directory/facts.bin"
+        ;;
+    *) sed -n '2,/^set /{/^#/!d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
+esac

@@ -1,0 +1,488 @@
+package io.kvtier.kit;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.kvtier.bindings.cufile.CuFileApi;
+import io.kvtier.bindings.cufile.CuFileStatus;
+import io.kvtier.bindings.cufile.gen.CUfileDescr_t;
+import io.kvtier.bindings.cufile.gen.CUfileDrvProps;
+import io.kvtier.bindings.cufile.gen.CUfileIOEvents;
+import io.kvtier.bindings.cufile.gen.CUfileIOParams;
+import io.kvtier.bindings.cufile.gen.CUfilePerGpuStats;
+import io.kvtier.bindings.cufile.gen.CUfileStatsLevel3;
+import io.kvtier.bindings.cufile.gen.CuFileTypes;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * cuFile without a GPU, by the rules that were seen on one: handles, registrations by base, batches whose entries are
+ * reported once and in any order (here: the last first), cancellations that are followed by events or by none, and
+ * compatibility mode's pool, whose exhaustion blocks the submission for ever. "Device memory" is native memory of the
+ * test. Everything is under one lock.
+ */
+@SuppressWarnings("restricted")
+public final class SimulatedCuFile implements CuFileApi {
+    /** Thrown instead of never returning. */
+    public static final class NeverReturns extends AssertionError {
+        private static final long serialVersionUID = 1L;
+
+        NeverReturns(final String call) {
+            super(call + " never returns: the posix pool has no buffer left for an entry");
+        }
+    }
+
+    private static final long FILE_BYTES = 1 << 20;
+    private static final int MAX_BATCH = 128;
+    private static final int EIO = 5;
+
+    private final Map<Long, Integer> handles = new HashMap<>();
+    private final Map<Integer, byte[]> files = new HashMap<>();
+    private final Map<Long, Long> buffers = new HashMap<>();
+    private final Map<Long, Batch> batches = new HashMap<>();
+    private final Map<String, Deque<Long>> statuses = new HashMap<>();
+    private final Map<Long, long[]> endings = new HashMap<>();
+    private final Deque<long[]> strays = new ArrayDeque<>();
+    private final Deque<long[]> results = new ArrayDeque<>();
+    private final List<String> calls = new ArrayList<>();
+    private final long[] slabKb = {4, 1024, 16384};
+    private final long[] slabCount = {128, 64, 64};
+    private final long[] slabsTaken = new long[3];
+    private long nextHandle = 0x1000;
+    private int opens;
+    private int errno;
+    private long posixTransfers;
+    private long directTransfers;
+    private int eventsAtOnce = Integer.MAX_VALUE;
+    private boolean stalled;
+    private boolean cancelReports;
+    private boolean compatible = true;
+
+    private static final class Batch {
+        final int capacity;
+        final Map<Long, Entry> outstanding = new LinkedHashMap<>();
+        final Deque<long[]> ready = new ArrayDeque<>();
+
+        Batch(final int capacity) {
+            this.capacity = capacity;
+        }
+    }
+
+    private record Entry(long cookie, boolean write, long handle, long base, long size, long fileOffset,
+                         long bufferOffset) {
+    }
+
+    /** One status query ends so many entries at the most. */
+    public synchronized void eventsAtOnce(final int most) {
+        eventsAtOnce = most;
+    }
+
+    /** No entry ends while this is set. */
+    public synchronized void stalled(final boolean now) {
+        stalled = now;
+    }
+
+    /** Whether cancelled entries are reported as cancelled; they are dropped silently otherwise. */
+    public synchronized void cancelReports(final boolean they) {
+        cancelReports = they;
+    }
+
+    /** Whether transfers run in compatibility mode, as at first, or through nvidia-fs. */
+    public synchronized void compatible(final boolean they) {
+        compatible = they;
+    }
+
+    /** The next call of a function answers with a code and does nothing. */
+    public synchronized void refuse(final String call, final int code, final int cuda) {
+        statuses.computeIfAbsent(call, name -> new ArrayDeque<>()).add(CuFileStatus.pack(code, cuda));
+    }
+
+    /** The next read or write answers with a result and an errno and does nothing. */
+    public synchronized void answer(final long result, final int number) {
+        results.add(new long[] {result, number});
+    }
+
+    /** The entry in a slot will end this way. */
+    public synchronized void end(final int slot, final int status, final long result) {
+        endings.put(slot + 1L, new long[] {status, result});
+    }
+
+    /** The next status query reports this as well. */
+    public synchronized void stray(final long cookie, final int status, final long result) {
+        strays.add(new long[] {cookie, status, result});
+    }
+
+    /** What was called so far. */
+    public synchronized List<String> calls() {
+        return List.copyOf(calls);
+    }
+
+    /** How often the driver is open. */
+    public synchronized int opens() {
+        return opens;
+    }
+
+    /** Live handles, buffers and batches. */
+    public synchronized int live() {
+        return handles.size() + buffers.size() + batches.size();
+    }
+
+    private long begin(final String call) {
+        calls.add(call);
+        final Deque<Long> scripted = statuses.get(call);
+        return scripted == null || scripted.isEmpty() ? CuFileStatus.SUCCESS : scripted.poll();
+    }
+
+    private static long code(final int code) {
+        return CuFileStatus.pack(code, 0);
+    }
+
+    @Override
+    public synchronized long version(final MemorySegment version) {
+        version.set(JAVA_INT, 0, 1150);
+        return begin("version");
+    }
+
+    @Override
+    public synchronized long driverOpen() {
+        final long status = begin("driverOpen");
+        if (status == 0) {
+            opens++;
+        }
+        return status;
+    }
+
+    @Override
+    public synchronized long driverClose() {
+        opens--;
+        return begin("driverClose");
+    }
+
+    @Override
+    public synchronized long useCount() {
+        return opens;
+    }
+
+    @Override
+    public synchronized long properties(final MemorySegment properties) {
+        properties.fill((byte) 0);
+        final MemorySegment nvfs = CUfileDrvProps.nvfs(properties);
+        CUfileDrvProps.nvfs.major_version(nvfs, compatible ? 0 : 2);
+        CUfileDrvProps.nvfs.max_direct_io_size(nvfs, 16384);
+        CUfileDrvProps.nvfs.dcontrolflags(nvfs, 1 << CuFileTypes.CU_FILE_ALLOW_COMPAT_MODE());
+        CUfileDrvProps.max_batch_io_size(properties, MAX_BATCH);
+        return begin("properties");
+    }
+
+    @Override
+    public synchronized long handleRegister(final MemorySegment handle, final MemorySegment description) {
+        final long status = begin("handleRegister");
+        final int fd = CUfileDescr_t.handle.fd(CUfileDescr_t.handle(description));
+        if (status != 0) {
+            return status;
+        }
+        if (handles.containsValue(fd)) {
+            return code(CuFileTypes.CU_FILE_HANDLE_ALREADY_REGISTERED());
+        }
+        files.computeIfAbsent(fd, number -> new byte[(int) FILE_BYTES]);
+        handles.put(nextHandle, fd);
+        handle.set(JAVA_LONG, 0, nextHandle++);
+        return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized void handleDeregister(final long handle) {
+        begin("handleDeregister");
+        if (handles.remove(handle) == null) {
+            throw new AssertionError("no such handle: " + handle);
+        }
+    }
+
+    @Override
+    public synchronized long bufferRegister(final long base, final long length, final int flags) {
+        final long status = begin("bufferRegister");
+        if (status != 0) {
+            return status;
+        }
+        return buffers.putIfAbsent(base, length) == null ? CuFileStatus.SUCCESS
+            : code(CuFileTypes.CU_FILE_MEMORY_ALREADY_REGISTERED());
+    }
+
+    @Override
+    public synchronized long bufferDeregister(final long base) {
+        final long status = begin("bufferDeregister");
+        return buffers.remove(base) == null ? code(CuFileTypes.CU_FILE_MEMORY_NOT_REGISTERED()) : status;
+    }
+
+    @Override
+    public synchronized long read(final long handle, final long base, final long size, final long fileOffset,
+        final long bufferOffset) {
+        return transfer(new Entry(0, false, handle, base, size, fileOffset, bufferOffset));
+    }
+
+    @Override
+    public synchronized long write(final long handle, final long base, final long size, final long fileOffset,
+        final long bufferOffset) {
+        return transfer(new Entry(0, true, handle, base, size, fileOffset, bufferOffset));
+    }
+
+    private long transfer(final Entry entry) {
+        begin(entry.write() ? "write" : "read");
+        final long[] scripted = results.poll();
+        if (scripted != null) {
+            errno = (int) scripted[1];
+            return scripted[0];
+        }
+        return move(entry);
+    }
+
+    /** Bytes, or a negative code; a read behind the end of the file is short. */
+    private long move(final Entry entry) {
+        final Integer fd = handles.get(entry.handle());
+        if (fd == null) {
+            return -CuFileTypes.CU_FILE_HANDLE_NOT_REGISTERED();
+        }
+        final Long registered = buffers.get(entry.base());
+        if (registered != null && entry.bufferOffset() + entry.size() > registered) {
+            return -CuFileTypes.CU_FILE_INVALID_MAPPING_RANGE();
+        }
+        final byte[] file = files.get(fd);
+        final long count = Math.clamp(file.length - entry.fileOffset(), 0, entry.size());
+        final MemorySegment memory = MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(count);
+        if (entry.write()) {
+            MemorySegment.copy(memory, JAVA_BYTE, 0, file, (int) entry.fileOffset(), (int) count);
+        } else {
+            MemorySegment.copy(file, (int) entry.fileOffset(), memory, JAVA_BYTE, 0, (int) count);
+        }
+        posixTransfers += compatible ? 1 : 0;
+        directTransfers += compatible ? 0 : 1;
+        return count;
+    }
+
+    @Override
+    public synchronized int lastErrno() {
+        return errno;
+    }
+
+    @Override
+    public synchronized long batchSetUp(final MemorySegment batch, final int entries) {
+        final long status = begin("batchSetUp");
+        if (status != 0) {
+            return status;
+        }
+        if (entries < 1 || entries > MAX_BATCH) {
+            return code(CuFileTypes.CU_FILE_INVALID_VALUE());
+        }
+        batches.put(nextHandle, new Batch(entries));
+        batch.set(JAVA_LONG, 0, nextHandle++);
+        return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long batchSubmit(final long batch, final int count, final MemorySegment parameters,
+        final int flags) {
+        final long status = begin("batchSubmit");
+        final Batch one = batches.get(batch);
+        if (status != 0) {
+            return status;
+        }
+        if (count < 1 || count + one.outstanding.size() > one.capacity) {
+            return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
+        }
+        for (int i = 0; i < count; i++) {
+            final Entry entry = entry(CUfileIOParams.asSlice(parameters, i));
+            if (!handles.containsKey(entry.handle())) {
+                return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
+            }
+            if (compatible && !takeSlab(entry.size())) {
+                throw new NeverReturns("cuFileBatchIOSubmit");
+            }
+            if (one.outstanding.put(entry.cookie(), entry) != null) {
+                throw new AssertionError("two entries with cookie " + entry.cookie());
+            }
+        }
+        return CuFileStatus.SUCCESS;
+    }
+
+    private static Entry entry(final MemorySegment params) {
+        final MemorySegment batch = CUfileIOParams.u.batch(CUfileIOParams.u(params));
+        if (CUfileIOParams.mode(params) != CuFileTypes.CUFILE_BATCH()) {
+            throw new AssertionError("mode " + CUfileIOParams.mode(params));
+        }
+        return new Entry(CUfileIOParams.cookie(params).address(),
+            CUfileIOParams.opcode(params) == CuFileTypes.CUFILE_WRITE(), CUfileIOParams.fh(params).address(),
+            CUfileIOParams.u.batch.devPtr_base(batch).address(), CUfileIOParams.u.batch.size(batch),
+            CUfileIOParams.u.batch.file_offset(batch), CUfileIOParams.u.batch.devPtr_offset(batch));
+    }
+
+    private int slabClass(final long size) {
+        for (int i = 0; i < slabKb.length; i++) {
+            if (size <= slabKb[i] << 10) {
+                return i;
+            }
+        }
+        return slabKb.length - 1;
+    }
+
+    private boolean takeSlab(final long size) {
+        final int slab = slabClass(size);
+        if (slabsTaken[slab] == slabCount[slab]) {
+            return false;
+        }
+        slabsTaken[slab]++;
+        return true;
+    }
+
+    private void finish(final Batch batch, final Entry entry, final boolean cancelled) {
+        batch.outstanding.remove(entry.cookie());
+        if (compatible) {
+            slabsTaken[slabClass(entry.size())]--;
+        }
+        final long[] scripted = endings.remove(entry.cookie());
+        if (cancelled) {
+            if (cancelReports) {
+                batch.ready.add(new long[] {entry.cookie(), CuFileTypes.CUFILE_CANCELED(), 0});
+            }
+        } else if (scripted != null) {
+            batch.ready.add(new long[] {entry.cookie(), scripted[0], scripted[1]});
+        } else {
+            final long moved = move(entry);
+            batch.ready.add(new long[] {entry.cookie(), moved < 0 ? CuFileTypes.CUFILE_FAILED()
+                : CuFileTypes.CUFILE_COMPLETE(), moved < 0 ? -EIO : moved});
+        }
+    }
+
+    @Override
+    public synchronized long batchStatus(final long batch, final int minimum, final MemorySegment count,
+        final MemorySegment events, final MemorySegment timeout) {
+        final long status = begin("batchStatus");
+        final int room = count.get(JAVA_INT, 0);
+        count.set(JAVA_INT, 0, 0);
+        if (status != 0) {
+            return status;
+        }
+        if (minimum > room || timeout.address() == 0) {
+            return code(CuFileTypes.CU_FILE_INVALID_VALUE());
+        }
+        final Batch one = batches.get(batch);
+        if (!stalled) {
+            List.copyOf(one.outstanding.values()).reversed().stream().limit(eventsAtOnce)
+                .forEach(entry -> finish(one, entry, false));
+        }
+        strays.forEach(one.ready::addFirst);
+        strays.clear();
+        int filled = 0;
+        while (filled < room && !one.ready.isEmpty()) {
+            final MemorySegment event = CUfileIOEvents.asSlice(events, filled++);
+            final long[] said = one.ready.poll();
+            CUfileIOEvents.cookie(event, MemorySegment.ofAddress(said[0]));
+            CUfileIOEvents.status(event, (int) said[1]);
+            CUfileIOEvents.ret(event, said[2]);
+        }
+        count.set(JAVA_INT, 0, filled);
+        return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long batchCancel(final long batch) {
+        final long status = begin("batchCancel");
+        final Batch one = batches.get(batch);
+        List.copyOf(one.outstanding.values()).forEach(entry -> finish(one, entry, true));
+        return status;
+    }
+
+    @Override
+    public synchronized void batchDestroy(final long batch) {
+        begin("batchDestroy");
+        final Batch one = batches.remove(batch);
+        if (one == null) {
+            throw new AssertionError("no such batch: " + batch);
+        }
+        if (!one.outstanding.isEmpty()) {
+            throw new AssertionError("destroyed with work in flight, which cuFile does not define");
+        }
+    }
+
+    @Override
+    public synchronized long streamTransfer(final boolean write, final long handle, final long base,
+        final MemorySegment arguments, final long stream) {
+        begin("streamTransfer");
+        arguments.setAtIndex(JAVA_LONG, 3, move(new Entry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
+            arguments.getAtIndex(JAVA_LONG, 1), arguments.getAtIndex(JAVA_LONG, 2))));
+        return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long sizeParameter(final int parameter, final MemorySegment value) {
+        value.set(JAVA_LONG, 0, parameter == CuFileTypes.CUFILE_PARAM_PROPERTIES_IO_BATCHSIZE() ? MAX_BATCH : 0);
+        return begin("sizeParameter");
+    }
+
+    @Override
+    public synchronized long setSizeParameter(final int parameter, final long value) {
+        return opens > 0 ? code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN()) : begin("setSizeParameter");
+    }
+
+    @Override
+    public synchronized long flagParameter(final int parameter, final MemorySegment value) {
+        value.set(JAVA_BYTE, 0, (byte) (parameter == CuFileTypes.CUFILE_PARAM_PROPERTIES_ALLOW_COMPAT_MODE() ? 1 : 0));
+        return begin("flagParameter");
+    }
+
+    @Override
+    public synchronized long setFlagParameter(final int parameter, final boolean value) {
+        return opens > 0 ? code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN()) : begin("setFlagParameter");
+    }
+
+    @Override
+    public synchronized long posixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
+        for (int i = 0; i < slabKb.length; i++) {
+            sizesKb.setAtIndex(JAVA_LONG, i, slabKb[i]);
+            counts.setAtIndex(JAVA_LONG, i, slabCount[i]);
+        }
+        return length == slabKb.length ? begin("posixPool") : code(CuFileTypes.CU_FILE_INVALID_VALUE());
+    }
+
+    @Override
+    public synchronized long setPosixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
+        final long status = begin("setPosixPool");
+        if (opens > 0) {
+            return code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN());
+        }
+        if (status != 0 || length != slabKb.length) {
+            return status != 0 ? status : code(CuFileTypes.CU_FILE_INVALID_VALUE());
+        }
+        for (int i = 0; i < length; i++) {
+            slabKb[i] = sizesKb.getAtIndex(JAVA_LONG, i);
+            slabCount[i] = counts.getAtIndex(JAVA_LONG, i);
+        }
+        return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long setStatisticsLevel(final int level) {
+        return begin("setStatisticsLevel");
+    }
+
+    @Override
+    public synchronized long statisticsStart() {
+        return begin("statisticsStart");
+    }
+
+    @Override
+    public synchronized long statistics(final MemorySegment statistics) {
+        statistics.fill((byte) 0);
+        CUfileStatsLevel3.num_gpus(statistics, 1);
+        final MemorySegment gpu = CUfilePerGpuStats.asSlice(CUfileStatsLevel3.per_gpu_stats(statistics), 0);
+        CUfilePerGpuStats.n_posix_reads(gpu, posixTransfers);
+        CUfilePerGpuStats.n_nvfs_reads(gpu, directTransfers);
+        return begin("statistics");
+    }
+}
