@@ -78,7 +78,7 @@ case "${1:-}" in
         ;;
     compare) shift; compare "$@" ;;
     facts)
-        for order in nothing version count; do
+        for order in nothing version count pool pool-level pool-properties; do
             "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsFacts "$directory/facts.bin" "$order" \
                 $([ "$order" != nothing ] || echo all) || echo "fact: $order: the process ended with $?"
         done

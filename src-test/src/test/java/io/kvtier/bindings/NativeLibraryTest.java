@@ -76,7 +76,8 @@ class NativeLibraryTest {
             for (final Path file : files.filter(path -> path.toString().endsWith(".class")).toList()) {
                 final String name = classes.relativize(file).toString().replace('/', '.').replaceAll("\\.class$", "");
                 // The generated functions are only touched when their library has been found.
-                final boolean bound = name.matches(".*\\.gen\\.[A-Za-z]+Functions(\\$.*)?") || name.endsWith("CuFileNative");
+                final boolean bound =
+                    name.matches(".*\\.gen\\.[A-Za-z]+Functions(\\$.*)?") || name.endsWith("CuFileNative");
                 if (!name.endsWith("-info")) {
                     loaded++;
                     try {

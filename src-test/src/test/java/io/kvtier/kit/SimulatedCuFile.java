@@ -379,15 +379,18 @@ public final class SimulatedCuFile implements CuFileApi {
         strays.forEach(one.ready::addFirst);
         strays.clear();
         int filled = 0;
+        boolean failed = false;
         while (filled < room && !one.ready.isEmpty()) {
             final MemorySegment event = CUfileIOEvents.asSlice(events, filled++);
             final long[] said = one.ready.poll();
             CUfileIOEvents.cookie(event, MemorySegment.ofAddress(said[0]));
             CUfileIOEvents.status(event, (int) said[1]);
             CUfileIOEvents.ret(event, said[2]);
+            failed |= said[1] == CuFileTypes.CUFILE_FAILED();
         }
-        count.set(JAVA_INT, 0, filled);
-        return CuFileStatus.SUCCESS;
+        // As seen: a failed entry makes the query fail, which then does not say how many events it has filled.
+        count.set(JAVA_INT, 0, failed ? room : filled);
+        return failed ? code(CuFileTypes.CU_FILE_IO_ERROR()) : CuFileStatus.SUCCESS;
     }
 
     @Override

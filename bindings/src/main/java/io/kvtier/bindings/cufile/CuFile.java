@@ -18,7 +18,7 @@ import java.util.List;
  *
  * <p>The driver is opened by the first {@link #open} and closed when the last {@link CuFileDriver} and everything made
  * with it are closed, and never by a shutdown hook or a cleaner: that would race transfers that are still running. A
- * process may as well end with it open.
+ * process may as well end with it open, unless statistics are on ({@link CuFileConfig#statisticsLevel()}).
  *
  * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> opening initialises the library, which takes seconds.
  */
@@ -87,7 +87,7 @@ public final class CuFile {
     }
 
     private final CuFileApi api;
-    /** The library reads the arrays that it is given again when it opens: they stay as long as this does. */
+    /** Whether the library copies the arrays that it is given is not documented: they stay as long as this does. */
     private final Arena settings = Arena.ofAuto();
     private CuFileConfig config;
     private CuFileDriver.Opened opened;
@@ -207,6 +207,7 @@ public final class CuFile {
         }
         check("cuFileDriverOpen", api.driverOpen(), "");
         try (Arena arena = Arena.ofConfined()) {
+            final List<PoolSlabs> pool = posixPool(arena);
             if (wanted.statisticsLevel() > 0) {
                 // Counting is a convenience: without it the mode is told by the properties.
                 final long started = api.statisticsStart();
@@ -217,12 +218,11 @@ public final class CuFile {
             }
             final MemorySegment properties = arena.allocate(CUfileDrvProps.layout());
             check("cuFileDriverGetProperties", api.properties(properties), "");
-            final List<PoolSlabs> pool = posixPool(arena);
             if (!wanted.posixPool().isEmpty() && !wanted.posixPool().equals(pool)) {
                 LOG.log(System.Logger.Level.WARNING, "cuFile's posix pool is " + pool + ", not " + wanted.posixPool()
                     + " as was asked for; batches are kept smaller");
             }
-            return new CuFileDriver.Opened(CuFileProperties.of(properties), pool);
+            return new CuFileDriver.Opened(CuFileProperties.of(properties), pool, wanted.statisticsLevel());
         } catch (final RuntimeException e) {
             api.driverClose();
             throw e;
@@ -245,8 +245,10 @@ public final class CuFile {
             setFlag(CuFileTypes.CUFILE_PARAM_FORCE_COMPAT_MODE(),
                 wanted.compatibility() == CuFileConfig.Compatibility.FORCED);
         }
-        check("cuFileSetStatsLevel", api.setStatisticsLevel(wanted.statisticsLevel()),
-            "level " + wanted.statisticsLevel());
+        if (wanted.statisticsLevel() > 0) {
+            check("cuFileSetStatsLevel", api.setStatisticsLevel(wanted.statisticsLevel()),
+                "level " + wanted.statisticsLevel());
+        }
     }
 
     private void setFlag(final int parameter, final boolean value) {

@@ -356,30 +356,38 @@ public final class CuFileBatch implements AutoCloseable {
         return strayEvents;
     }
 
+    /**
+     * One status query. When an entry has failed, the query itself gives an error (5044) and leaves the count as it
+     * was, and yet has filled the event, which does not come again: so the events are cleared before and looked at
+     * after every query, whatever it gave.
+     */
     private int ask(final long timeoutNs, final Listener listener) {
         timeout.setAtIndex(JAVA_LONG, 0, timeoutNs / NS_PER_S);
         timeout.setAtIndex(JAVA_LONG, 1, timeoutNs % NS_PER_S);
         count.set(JAVA_INT, 0, capacity);
+        events.fill((byte) 0);
         final long status = api.batchStatus(batch, timeoutNs > 0 ? 1 : 0, count, events, timeout);
         final int code = CuFileStatus.code(status);
-        if (code != CuFileTypes.CU_FILE_SUCCESS()) {
-            passingFailures++;
-            if (CuFileCode.retryable(code) && passingFailures < MAX_PASSING_FAILURES) {
-                return 0;
-            }
-            throw CuFileException.ofStatus("cuFileBatchIOGetStatus", status, outstanding + " entries outstanding");
-        }
-        passingFailures = 0;
+        final boolean failed = code != CuFileTypes.CU_FILE_SUCCESS();
         int ended = 0;
-        final int filled = Math.clamp(count.get(JAVA_INT, 0), 0, capacity);
+        final int filled = failed ? capacity : Math.clamp(count.get(JAVA_INT, 0), 0, capacity);
         for (int i = 0; i < filled; i++) {
             final long at = i * EVENT_BYTES;
-            if (take(events.get(JAVA_LONG, at + EVENT_COOKIE) - 1, events.get(JAVA_INT, at + EVENT_STATUS),
+            final long cookie = events.get(JAVA_LONG, at + EVENT_COOKIE);
+            if (!(failed && cookie == 0) && take(cookie - 1, events.get(JAVA_INT, at + EVENT_STATUS),
                 events.get(JAVA_LONG, at + EVENT_RESULT), listener)) {
                 ended++;
             }
         }
-        return ended;
+        if (!failed || ended > 0) {
+            passingFailures = 0;
+            return ended;
+        }
+        passingFailures++;
+        if (CuFileCode.retryable(code) && passingFailures < MAX_PASSING_FAILURES) {
+            return 0;
+        }
+        throw CuFileException.ofStatus("cuFileBatchIOGetStatus", status, outstanding + " entries outstanding");
     }
 
     /** One event; false when it ends no entry. */

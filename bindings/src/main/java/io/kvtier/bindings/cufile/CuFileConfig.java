@@ -11,18 +11,21 @@ import java.util.List;
  * @param posixPool       classes of compatibility mode's buffers, in ascending size; empty leaves what
  *                        {@code cufile.json} says. The library has three classes.
  * @param compatibility   whether transfers may go through host memory.
- * @param statisticsLevel 0 off, to 3, which counts by GPU and path and is what {@link CuFileMode} is proved by.
+ * @param statisticsLevel 0 off, to 3, which counts by GPU and path and is what {@link CuFileMode} is proved by. A
+ *                        process that ends with the driver open and statistics on crashes inside the library (seen
+ *                        with version 1.15): above 0, the driver must be closed before the process ends.
  */
 public record CuFileConfig(List<PoolSlabs> posixPool, Compatibility compatibility, int statisticsLevel) {
     /**
      * Room for a full batch of up to 1 MiB an entry: with the library's own 64 buffers of 1 MiB, a batch of 128
-     * entries would never come back from its submission.
+     * entries would never come back from its submission. Statistics are off.
      */
     public static final CuFileConfig DEFAULT = new CuFileConfig(
         List.of(new PoolSlabs(4, 128), new PoolSlabs(1024, 256), new PoolSlabs(16384, 64)),
-        Compatibility.AS_CONFIGURED, 3);
+        Compatibility.AS_CONFIGURED, 0);
 
-    private static final int MAX_LEVEL = 3;
+    /** The statistics level that counts by path. */
+    static final int MODE_LEVEL = 3;
 
     /** Whether transfers may go through host memory where the direct way is not to be had. */
     public enum Compatibility {
@@ -44,8 +47,8 @@ public record CuFileConfig(List<PoolSlabs> posixPool, Compatibility compatibilit
                 throw new IllegalArgumentException("posix pool sizes must ascend: " + posixPool);
             }
         }
-        if (statisticsLevel < 0 || statisticsLevel > MAX_LEVEL) {
-            throw new IllegalArgumentException("statistics level " + statisticsLevel + ", of 0 to " + MAX_LEVEL);
+        if (statisticsLevel < 0 || statisticsLevel > MODE_LEVEL) {
+            throw new IllegalArgumentException("statistics level " + statisticsLevel + ", of 0 to " + MODE_LEVEL);
         }
     }
 }

@@ -30,9 +30,11 @@ public final class CuFileDriver implements AutoCloseable {
         final CuFileProperties properties;
         final List<PoolSlabs> posixPool;
         final PosixPool pool;
+        final int statisticsLevel;
 
-        Opened(final CuFileProperties properties, final List<PoolSlabs> posixPool) {
+        Opened(final CuFileProperties properties, final List<PoolSlabs> posixPool, final int statisticsLevel) {
             this.properties = properties;
+            this.statisticsLevel = statisticsLevel;
             this.posixPool = posixPool;
             this.pool = new PosixPool(posixPool);
         }
@@ -85,16 +87,20 @@ public final class CuFileDriver implements AutoCloseable {
     }
 
     /**
-     * Which way data really takes: reads and looks which of the driver's counts have moved.
+     * Which way data really takes: reads and, with statistics on, looks which of the driver's counts have moved.
      *
      * @param file       a file with at least so many bytes there.
      * @param buffer     registered device memory; its content is overwritten.
      * @param length     bytes to read; 1 MiB tells most.
      * @param fileOffset where, aligned to 4 KiB.
-     * @return the way; told by the properties when no count moved.
+     * @return the way; {@link CuFileMode#UNKNOWN} when something direct is there and statistics are off.
      */
     public CuFileMode probe(final CuFileHandle file, final CuFileBuffer buffer, final long length,
         final long fileOffset) {
+        if (opened.statisticsLevel < CuFileConfig.MODE_LEVEL) {
+            file.read(buffer, 0, length, fileOffset);
+            return opened.properties.directPossible() ? CuFileMode.UNKNOWN : CuFileMode.COMPATIBILITY;
+        }
         final CuFileStatistics before = statistics();
         file.read(buffer, 0, length, fileOffset);
         return CuFileMode.between(before, statistics(), opened.properties);

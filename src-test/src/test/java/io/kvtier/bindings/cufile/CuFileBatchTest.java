@@ -151,6 +151,22 @@ class CuFileBatchTest {
     }
 
     @Test
+    void shouldGoOnToTheOtherEntriesWhenOneHasFailed() {
+        simulated.eventsAtOnce(2);
+        simulated.end(7, CuFileTypes.CUFILE_FAILED(), -1);
+        fillAndSubmit(8);
+        int polls = 0;
+        while (batch.state() == State.IN_FLIGHT) {
+            assertEquals(2, batch.poll(0, this::hear));
+            polls++;
+        }
+        assertEquals(4, polls);
+        assertEquals(0, batch.strayEvents());
+        assertEquals("7 FAILED -1", said.getFirst());
+        assertEquals(8, said.size());
+    }
+
+    @Test
     void shouldPassOverEventsOfNoOutstandingEntry() {
         simulated.stray(77, CuFileTypes.CUFILE_COMPLETE(), 1);
         simulated.stray(0, CuFileTypes.CUFILE_COMPLETE(), 1);

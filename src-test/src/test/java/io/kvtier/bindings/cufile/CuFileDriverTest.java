@@ -17,14 +17,16 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(LeakCheck.class)
 class CuFileDriverTest {
+    private static final CuFileConfig COUNTING = new CuFileConfig(CuFileConfig.DEFAULT.posixPool(),
+        CuFileConfig.Compatibility.AS_CONFIGURED, 3);
+
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final CuFile cuFile = CuFile.over(simulated);
 
     @Test
     void shouldSizeThePoolBeforeAnythingElseIsAsked() {
         cuFile.open(CuFileConfig.DEFAULT).close();
-        // The library fixes its settings at the first call of another kind.
-        assertEquals(List.of("setPosixPool", "setStatisticsLevel", "driverOpen"), simulated.calls().subList(0, 3));
+        assertEquals(List.of("setPosixPool", "driverOpen", "posixPool"), simulated.calls().subList(0, 3));
     }
 
     @Test
@@ -84,7 +86,7 @@ class CuFileDriverTest {
             "posixPool")) {
             simulated.refuse(step, CuFileTypes.CU_FILE_INVALID_VALUE(), 0);
             final CuFileException e =
-                assertThrows(CuFileException.class, () -> cuFile.open(CuFileConfig.DEFAULT), step);
+                assertThrows(CuFileException.class, () -> cuFile.open(COUNTING), step);
             assertEquals("CU_FILE_INVALID_VALUE", e.name());
             assertEquals(0, simulated.opens(), step);
         }
@@ -106,7 +108,7 @@ class CuFileDriverTest {
     void shouldTellTheModeByWhatTheDriverCounted() {
         for (final boolean compatible : List.of(true, false)) {
             simulated.compatible(compatible);
-            try (Arena arena = Arena.ofConfined(); CuFileDriver driver = cuFile.open(CuFileConfig.DEFAULT);
+            try (Arena arena = Arena.ofConfined(); CuFileDriver driver = cuFile.open(COUNTING);
                 PosixFile file = PosixFile.inMemory("mode"); CuFileHandle handle = CuFileHandle.register(driver, file);
                 CuFileBuffer buffer = CuFileBuffer.register(driver,
                     new DevicePointer(arena.allocate(4096).address(), 4096))) {
@@ -115,6 +117,20 @@ class CuFileDriverTest {
                 assertEquals(!compatible, mode.direct());
                 assertEquals(!compatible, driver.properties().directPossible());
                 assertTrue(driver.properties().compatibilityAllowed());
+            }
+        }
+    }
+
+    @Test
+    void shouldTellTheModeByWhatIsThereWhenNothingIsCounted() {
+        for (final boolean compatible : List.of(true, false)) {
+            simulated.compatible(compatible);
+            try (Arena arena = Arena.ofConfined(); CuFileDriver driver = cuFile.open(CuFileConfig.DEFAULT);
+                PosixFile file = PosixFile.inMemory("mode"); CuFileHandle handle = CuFileHandle.register(driver, file);
+                CuFileBuffer buffer = CuFileBuffer.register(driver,
+                    new DevicePointer(arena.allocate(4096).address(), 4096))) {
+                assertEquals(compatible ? CuFileMode.COMPATIBILITY : CuFileMode.UNKNOWN,
+                    driver.probe(handle, buffer, 4096, 0));
             }
         }
     }

@@ -58,11 +58,13 @@ class CuFileLayoutTest {
         ours.put("offsetof(CUfileError_t, cu_err)", CUfileError.cu_err$offset());
         ours.put("sizeof(CUfileDescr_t)", CUfileDescr_t.layout().byteSize());
         ours.put("offsetof(CUfileDescr_t, type)", CUfileDescr_t.type$offset());
-        ours.put("offsetof(CUfileDescr_t, handle.fd)", CUfileDescr_t.handle$offset() + CUfileDescr_t.handle.fd$offset());
+        ours.put("offsetof(CUfileDescr_t, handle.fd)",
+            CUfileDescr_t.handle$offset() + CUfileDescr_t.handle.fd$offset());
         ours.put("offsetof(CUfileDescr_t, fs_ops)", CUfileDescr_t.fs_ops$offset());
         ours.put("sizeof(CUfileDrvProps_t)", CUfileDrvProps.layout().byteSize());
         ours.put("offsetof(CUfileDrvProps_t, nvfs.poll_thresh_size)", CUfileDrvProps.nvfs.poll_thresh_size$offset());
-        ours.put("offsetof(CUfileDrvProps_t, nvfs.max_direct_io_size)", CUfileDrvProps.nvfs.max_direct_io_size$offset());
+        ours.put("offsetof(CUfileDrvProps_t, nvfs.max_direct_io_size)",
+            CUfileDrvProps.nvfs.max_direct_io_size$offset());
         ours.put("offsetof(CUfileDrvProps_t, nvfs.dstatusflags)", CUfileDrvProps.nvfs.dstatusflags$offset());
         ours.put("offsetof(CUfileDrvProps_t, nvfs.dcontrolflags)", CUfileDrvProps.nvfs.dcontrolflags$offset());
         ours.put("offsetof(CUfileDrvProps_t, fflags)", CUfileDrvProps.fflags$offset());
@@ -76,8 +78,10 @@ class CuFileLayoutTest {
         final long batch = CUfileIOParams.u$offset() + CUfileIOParams.u.batch$offset();
         ours.put("sizeof(CUfileIOParams_t)", CUfileIOParams.layout().byteSize());
         ours.put("offsetof(CUfileIOParams_t, mode)", CUfileIOParams.mode$offset());
-        ours.put("offsetof(CUfileIOParams_t, u.batch.devPtr_base)", batch + CUfileIOParams.u.batch.devPtr_base$offset());
-        ours.put("offsetof(CUfileIOParams_t, u.batch.file_offset)", batch + CUfileIOParams.u.batch.file_offset$offset());
+        ours.put("offsetof(CUfileIOParams_t, u.batch.devPtr_base)",
+            batch + CUfileIOParams.u.batch.devPtr_base$offset());
+        ours.put("offsetof(CUfileIOParams_t, u.batch.file_offset)",
+            batch + CUfileIOParams.u.batch.file_offset$offset());
         ours.put("offsetof(CUfileIOParams_t, u.batch.devPtr_offset)",
             batch + CUfileIOParams.u.batch.devPtr_offset$offset());
         ours.put("offsetof(CUfileIOParams_t, u.batch.size)", batch + CUfileIOParams.u.batch.size$offset());

@@ -8,6 +8,7 @@ import io.kvtier.bindings.cuda.Cuda;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cufile.gen.CUfileDescr_t;
+import io.kvtier.bindings.cufile.gen.CUfileDrvProps;
 import io.kvtier.bindings.cufile.gen.CUfileIOEvents;
 import io.kvtier.bindings.cufile.gen.CUfileIOParams;
 import io.kvtier.bindings.cufile.gen.CUfileStatsLevel3;
@@ -20,7 +21,8 @@ import java.lang.foreign.MemorySegment;
 /**
  * Asks the library what its documentation leaves open, call by call, and prints the answers. Run it against a new
  * version: {@code GdsFacts FILE ORDER}, where the order says what is called before the pool is sized ({@code nothing},
- * {@code version} or {@code count}); {@code GdsFacts FILE exit LEVEL keep|release} ends with the driver open.
+ * {@code version} or {@code count}), or ({@code pool}, {@code pool-level}, {@code pool-properties}) what is called
+ * between that and asking for it; {@code GdsFacts FILE exit LEVEL keep|release} ends with the driver open.
  */
 public final class GdsFacts {
     private static final long MIB = 1 << 20;
@@ -53,6 +55,10 @@ public final class GdsFacts {
             PosixFile file = PosixFile.open(args[0], OpenMode.READ_WRITE_DIRECT)) {
             made.preallocate(0, 8 * MIB);
             final GdsFacts facts = new GdsFacts();
+            if (args[1].startsWith("pool")) {
+                facts.pool(args[1]);
+                return;
+            }
             facts.parameters(args[1]);
             if (args.length > 2) {
                 facts.files(file, memory.pointer().address(), other.pointer().address());
@@ -107,6 +113,21 @@ public final class GdsFacts {
     private String size(final int parameter) {
         number.set(JAVA_LONG, 0, -1);
         return text(api.sizeParameter(parameter, number)) + " " + number.get(JAVA_LONG, 0);
+    }
+
+    /** Which of the calls between sizing the pool and asking for it makes the answer another. */
+    private void pool(final String order) {
+        say(order + ": set pool", text(api.setPosixPool(arena.allocateFrom(JAVA_LONG, 4, 1024, 16384),
+            arena.allocateFrom(JAVA_LONG, 128, 256, 64), 3)));
+        if (order.equals("pool-level")) {
+            say(order + ": set statistics level 3", text(api.setStatisticsLevel(3)));
+        }
+        say(order + ": open", text(api.driverOpen()));
+        if (order.equals("pool-properties")) {
+            say(order + ": properties", text(api.properties(arena.allocate(CUfileDrvProps.layout()))));
+        }
+        say(order + ": pool after open", pool());
+        say(order + ": close", text(api.driverClose()));
     }
 
     private void parameters(final String order) {

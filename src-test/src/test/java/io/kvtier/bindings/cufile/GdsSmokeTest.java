@@ -41,6 +41,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GdsSmokeTest {
+    private static final CuFileConfig COUNTING = new CuFileConfig(CuFileConfig.DEFAULT.posixPool(),
+        CuFileConfig.Compatibility.AS_CONFIGURED, 3);
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
@@ -61,7 +63,8 @@ class GdsSmokeTest {
     private static final class Setup implements AutoCloseable {
         final CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
         final CudaContext.Guard guard = context.enter();
-        final CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT);
+        // The mode is proved by counts; LeakCheck sees to it that the driver is closed in the end.
+        final CuFileDriver driver = CuFile.system().open(COUNTING);
         final Path path;
         final PosixFile file;
         final CuFileHandle handle;
@@ -217,7 +220,8 @@ class GdsSmokeTest {
             setup.wipe();
             try (CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
                 for (int i = 0; i < 4; i++) {
-                    assertEquals(i, batch.add(false, setup.handle, i * MIB, setup.memory.pointer().slice(i * MIB, MIB)));
+                    final DevicePointer part = setup.memory.pointer().slice(i * MIB, MIB);
+                    assertEquals(i, batch.add(false, setup.handle, i * MIB, part));
                 }
                 batch.submit();
                 while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
@@ -258,6 +262,24 @@ class GdsSmokeTest {
             System.out.println("seen: a read to no memory: " + none.domain() + ", " + none.getMessage());
             assertThrows(IllegalStateException.class, () -> CuFile.system().open(
                 new CuFileConfig(List.of(), CuFileConfig.Compatibility.AS_CONFIGURED, 0)));
+        }
+    }
+
+    @Test
+    void shouldEndEveryEntryWhenOneHasNoMemory() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+            for (int i = 0; i < 3; i++) {
+                batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
+            }
+            batch.add(true, setup.handle, 3 * MIB, new DevicePointer(0x1234_5678_9000L, MIB));
+            batch.submit();
+            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            }
+            System.out.println("seen: a batch with an entry of no memory: " + List.of(outcomes));
+            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
+            assertEquals(CuFileOutcome.COMPLETE, outcomes[0]);
         }
     }
 
@@ -345,7 +367,7 @@ class GdsSmokeTest {
     @Test
     void shouldOpenTheDriverAgainAfterItWasClosed() throws IOException {
         for (int round = 0; round < 2; round++) {
-            try (Setup setup = new Setup(MIB); CuFileDriver second = CuFile.system().open(CuFileConfig.DEFAULT)) {
+            try (Setup setup = new Setup(MIB); CuFileDriver second = CuFile.system().open(COUNTING)) {
                 assertEquals(setup.driver.properties(), second.properties());
                 setup.handle.write(setup.buffer, 0, MIB, 0);
             }

@@ -69,20 +69,26 @@ public final class GdsThroughput {
         }
     }
 
+    /** In as many submissions as the driver has buffers for. */
     private static void run(final CuFileBatch batch, final CuFileHandle handle, final CuFileBuffer buffer,
         final int entries, final long bytes, final boolean write) {
-        for (int i = 0; i < entries; i++) {
-            if (batch.add(write, handle, i * bytes, buffer, i * bytes, bytes) == CuFileBatch.NO_ROOM) {
-                throw new IllegalStateException("no room for entry " + i);
+        int added = 0;
+        while (added < entries) {
+            if (batch.state() == CuFileBatch.State.DRAINED) {
+                batch.recycle();
             }
-        }
-        batch.submit();
-        while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
-            batch.poll(10_000_000, (slot, outcome, result) -> {
-                if (outcome != CuFileOutcome.COMPLETE) {
-                    throw new IllegalStateException("slot " + slot + ": " + outcome + ", " + result);
-                }
-            });
+            while (added < entries && batch.add(write, handle, added * bytes, buffer, added * bytes, bytes)
+                != CuFileBatch.NO_ROOM) {
+                added++;
+            }
+            batch.submit();
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> {
+                    if (outcome != CuFileOutcome.COMPLETE) {
+                        throw new IllegalStateException("slot " + slot + ": " + outcome + ", " + result);
+                    }
+                });
+            }
         }
     }
 }

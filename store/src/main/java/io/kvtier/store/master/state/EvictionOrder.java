@@ -4,10 +4,11 @@ package io.kvtier.store.master.state;
  * Memory replicas in the order in which they may be evicted: two lists linked through the replicas, one of those whose
  * lease has ended and one of those whose lease runs.
  *
- * <p>With one lease time the order of last use is the order of lease end. So both lists stay sorted by appending: a
- * replica that is used goes to the young end of the leased list (or of the evictable one when leases are off), and at
- * the head of each command those whose lease has ended move over in order. An eviction then takes from the old end of
- * the evictable list and looks at nothing else; replicas that are held are in neither list.
+ * <p>With one lease time the order of last use is the order of lease end. So a replica that is used goes to the young
+ * end of the leased list (or of the evictable one when leases are off), past those few whose lease ends later because
+ * their shorter reads ended first, and before an allocation those whose lease has ended move over in order. An eviction
+ * then takes from the old end of the evictable list and looks at nothing else; replicas that are held are in neither
+ * list.
  */
 final class EvictionOrder {
     /** One linked list; {@code oldest} is evicted first. */
@@ -22,21 +23,20 @@ final class EvictionOrder {
 
     /** Appends a replica that has just been used, written or let go. */
     void append(final MemoryReplica replica, final long nowMs) {
-        append(replica.owner().isLeased(nowMs) ? leased : evictable, replica);
+        if (!replica.owner().isLeased(nowMs)) {
+            insert(evictable, evictable.newest, replica);
+            return;
+        }
+        MemoryReplica before = leased.newest;
+        while (before != null && before.owner().leaseUntilMs() > replica.owner().leaseUntilMs()) {
+            before = before.older();
+        }
+        insert(leased, before, replica);
     }
 
     /** Puts a replica back where it is evicted next. */
     void putBack(final MemoryReplica replica) {
-        replica.list(evictable);
-        replica.older(null);
-        replica.newer(evictable.oldest);
-        if (evictable.oldest == null) {
-            evictable.newest = replica;
-        } else {
-            evictable.oldest.older(replica);
-        }
-        evictable.oldest = replica;
-        evictable.size++;
+        insert(evictable, null, replica);
     }
 
     /** Takes a replica out, if it is in. */
@@ -66,7 +66,7 @@ final class EvictionOrder {
         while (leased.oldest != null && !leased.oldest.owner().isLeased(nowMs)) {
             final MemoryReplica replica = leased.oldest;
             remove(replica);
-            append(evictable, replica);
+            insert(evictable, evictable.newest, replica);
         }
     }
 
@@ -79,16 +79,22 @@ final class EvictionOrder {
         return evictable.size + leased.size;
     }
 
-    private static void append(final List list, final MemoryReplica replica) {
+    /** Links a replica behind another one, or at the old end when that is null. */
+    private static void insert(final List list, final MemoryReplica older, final MemoryReplica replica) {
+        final MemoryReplica newer = older == null ? list.oldest : older.newer();
         replica.list(list);
-        replica.newer(null);
-        replica.older(list.newest);
-        if (list.newest == null) {
+        replica.older(older);
+        replica.newer(newer);
+        if (older == null) {
             list.oldest = replica;
         } else {
-            list.newest.newer(replica);
+            older.newer(replica);
         }
-        list.newest = replica;
+        if (newer == null) {
+            list.newest = replica;
+        } else {
+            newer.older(replica);
+        }
         list.size++;
     }
 }

@@ -1,0 +1,101 @@
+package io.kvtier.store.master.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import io.kvtier.store.ObjectKey;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+
+/** The order of eviction against a plain list that is sorted anew for every answer. */
+class EvictionOrderProperties {
+    private static final int REPLICAS = 12;
+
+    /** What the order should know of a replica: when its lease ends, and when it came to where it stands. */
+    private static final class Place {
+        private final MemoryReplica replica = replica();
+        private boolean in;
+        private boolean leased;
+        private long rank;
+    }
+
+    @Property(tries = 300)
+    void victimsComeInOrderOfLeaseEndAndUse(@ForAll final long seed) {
+        final SplittableRandom random = new SplittableRandom(seed);
+        final EvictionOrder order = new EvictionOrder();
+        final List<Place> places = new ArrayList<>();
+        for (int i = 0; i < REPLICAS; i++) {
+            places.add(new Place());
+        }
+        long now = 0;
+        long moves = 0;
+        for (int step = 0; step < 200; step++) {
+            now += random.nextInt(5);
+            final Place place = places.get(random.nextInt(REPLICAS));
+            if (place.in) {
+                order.remove(place.replica);
+                place.in = false;
+            } else {
+                place.replica.owner().lease(now + random.nextInt(12) - 4);
+                order.append(place.replica, now);
+                place.in = true;
+                place.leased = place.replica.owner().isLeased(now);
+                place.rank = ++moves;
+            }
+            order.expireLeases(now);
+            moves = expire(places, now, moves);
+            assertSame(oldest(places), order.oldest());
+            assertEquals(places.stream().filter(one -> one.in).count(), order.size());
+        }
+    }
+
+    @Example
+    void aLeaseThatEndsFirstIsNotKeptByOneThatWasLetGoBefore() {
+        final EvictionOrder order = new EvictionOrder();
+        final MemoryReplica longRead = replica();
+        final MemoryReplica shortRead = replica();
+        longRead.owner().lease(10);
+        shortRead.owner().lease(15);
+        order.append(shortRead, 6);
+        order.append(longRead, 9);
+        order.expireLeases(10);
+        assertSame(longRead, order.oldest());
+        order.remove(longRead);
+        assertNull(order.oldest());
+    }
+
+    /** Leases that have ended become evictable in the order in which they ended, equal ones as they came. */
+    private static long expire(final List<Place> places, final long now, final long moves) {
+        final List<Place> ended = new ArrayList<>(places.stream().filter(place -> place.in && place.leased
+            && !place.replica.owner().isLeased(now)).toList());
+        ended.sort((a, b) -> a.replica.owner().leaseUntilMs() != b.replica.owner().leaseUntilMs()
+            ? Long.compare(a.replica.owner().leaseUntilMs(), b.replica.owner().leaseUntilMs())
+            : Long.compare(a.rank, b.rank));
+        long rank = moves;
+        for (final Place place : ended) {
+            place.leased = false;
+            place.rank = ++rank;
+        }
+        return rank;
+    }
+
+    private static MemoryReplica oldest(final List<Place> places) {
+        Place oldest = null;
+        for (final Place place : places) {
+            if (place.in && !place.leased && (oldest == null || place.rank < oldest.rank)) {
+                oldest = place;
+            }
+        }
+        return oldest == null ? null : oldest.replica;
+    }
+
+    private static MemoryReplica replica() {
+        final ObjectEntry owner = new ObjectEntry(new ObjectRecord(ObjectKey.of("key"), 1, 1, false, 0, List.of()));
+        return new MemoryReplica(1, owner, null, 0, 1, 4096);
+    }
+}
