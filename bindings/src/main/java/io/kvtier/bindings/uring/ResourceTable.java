@@ -124,7 +124,7 @@ final class ResourceTable {
         final int before = one.get(JAVA_INT, 0);
         one.set(JAVA_INT, 0, descriptor);
         try {
-            change(ring, UringLayout.REGISTER_FILES_UPDATE, slot, one, 1);
+            change(ring, UringLayout.REGISTER_FILES_UPDATE, slot, one, "file slot " + slot);
         } catch (final ErrnoException e) {
             one.set(JAVA_INT, 0, before);
             throw e;
@@ -138,7 +138,8 @@ final class ResourceTable {
         one.set(JAVA_LONG, UringLayout.IOVEC_BASE, address);
         one.set(JAVA_LONG, UringLayout.IOVEC_LENGTH, length);
         try {
-            change(ring, UringLayout.REGISTER_BUFFERS_UPDATE, slot, one, (int) UringLayout.UPDATE_BYTES);
+            change(ring, UringLayout.REGISTER_BUFFERS_UPDATE, slot, one, "buffer slot " + slot + ", " + length
+                + " bytes");
         } catch (final ErrnoException e) {
             one.set(JAVA_LONG, UringLayout.IOVEC_BASE, baseBefore);
             one.set(JAVA_LONG, UringLayout.IOVEC_LENGTH, lengthBefore);
@@ -148,14 +149,15 @@ final class ResourceTable {
 
     /** The buffers' operation wants the size of its argument where the files' one wants the number of files. */
     private void change(final KernelRing ring, final int operation, final int slot, final MemorySegment value,
-                        final int count) {
+                        final String detail) {
+        final boolean buffer = operation == UringLayout.REGISTER_BUFFERS_UPDATE;
         update.fill((byte) 0);
         update.set(JAVA_INT, UringLayout.UPDATE_OFFSET, slot);
         update.set(JAVA_LONG, UringLayout.UPDATE_DATA, value.address());
-        if (operation == UringLayout.REGISTER_BUFFERS_UPDATE) {
+        if (buffer) {
             update.set(JAVA_INT, UringLayout.UPDATE_COUNT, 1);
         }
-        register(ring, operation, update, count, "operation " + operation + ", slot " + slot);
+        register(ring, operation, update, buffer ? (int) UringLayout.UPDATE_BYTES : 1, detail);
     }
 
     private void register(final KernelRing ring, final int operation, final MemorySegment argument, final int count,

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
  * <li>an open operation is pending in the queue or with the kernel, never both and never neither;</li>
  * <li>{@code cancels} counts the cancel requests, and {@code wakeToken} names the waker's read, that are pending or
  * with the kernel;</li>
- * <li>at most depth operations, depth cancels and one read are with the kernel, and the completion queue has room for
- * all of them, so that the kernel has a reason to hold completions back only when it puts work off.</li>
+ * <li>the completion queue has room for depth operations, a cancel request for each, and the read; so the kernel holds
+ * completions back only when it puts work off, or when cancel requests outlive their targets, and drops none.</li>
  * </ul>
  *
  * <p><b>Threading:</b> the owner of the ring. <b>Allocation:</b> none but for a rebuild.
@@ -66,6 +66,10 @@ final class RingDriver {
     /** The instance now; a rebuild replaces it. */
     KernelRing ring() {
         return ring;
+    }
+
+    boolean isBroken() {
+        return broken != null;
     }
 
     void checkUsable() {
@@ -184,6 +188,17 @@ final class RingDriver {
             harvest();
         }
         Thread.yield();
+    }
+
+    /**
+     * Takes the completions that lie in the queue, and only when that leaves nothing to hand out those that entering
+     * the kernel would bring: while there is something to do, the next wait brings them for nothing.
+     */
+    void look() {
+        collect();
+        if (operations.ready() == 0) {
+            harvest();
+        }
     }
 
     /** Takes every completion that there is, those included that the kernel delivers only when entered. */

@@ -150,12 +150,13 @@ public final class UringRing implements AutoCloseable {
         if (file.isClosed()) {
             return;
         }
-        checkUsable();
+        checkOpen();
         driver.harvest();
         if (file.uses() > 0) {
             throw new IllegalStateException(file.uses() + " operations on " + file + " have not ended");
         }
-        if (file.isRegistered()) {
+        // A broken instance keeps what it knows until it is closed.
+        if (file.isRegistered() && !driver.isBroken()) {
             table.removeFile(driver.ring(), file.slot());
         }
         files.remove(file);
@@ -194,12 +195,14 @@ public final class UringRing implements AutoCloseable {
         if (buffer.isClosed()) {
             return;
         }
-        checkUsable();
+        checkOpen();
         driver.harvest();
         if (buffer.uses() > 0) {
             throw new IllegalStateException(buffer.uses() + " operations on a registered buffer have not ended");
         }
-        table.removeBuffer(driver.ring(), buffer.firstSlot(), buffer.memory().byteSize());
+        if (!driver.isBroken()) {
+            table.removeBuffer(driver.ring(), buffer.firstSlot(), buffer.memory().byteSize());
+        }
         buffers.remove(buffer);
         release(buffer);
     }
@@ -361,7 +364,7 @@ public final class UringRing implements AutoCloseable {
     public int reap(final CompletionHandler handler) {
         checkOpen();
         checkNotDelivering("reap");
-        driver.harvest();
+        driver.look();
         final int count = operations.ready();
         delivering = true;
         try {
@@ -473,19 +476,36 @@ public final class UringRing implements AutoCloseable {
         // Only the thread that opened a ring may enter it.
         final boolean drained = owner.isAlive() ? driver.drained(true) : open == 0;
         final int left = operations.open();
-        waker.close();
-        files.forEach(UringFile::release);
-        if (!drained && left > 0) {
-            driver.ring().abandon();
-            Uring.countAbandoned();
-            LEAKED.add(List.of(operations, table, buffers));
-            throw new IllegalStateException(left + " of " + open + " operations did not end within "
-                + options.drainTimeoutMs() + " ms of closing the ring; the ring was leaked, and their memory must not"
-                + " be freed");
+        RuntimeException failure = null;
+        if (drained || left == 0) {
+            driver.ring().close();
+            buffers.forEach(UringRing::release);
+            table.close();
+        } else {
+            failure = abandon(left, open);
         }
-        driver.ring().close();
-        buffers.forEach(UringRing::release);
-        table.close();
+        waker.close();
+        for (final UringFile file : files) {
+            try {
+                file.release();
+            } catch (final ErrnoException e) {
+                failure = failure == null ? e : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Buffers stay counted: the kernel holds them pinned for as long as it cannot end the operations. */
+    private IllegalStateException abandon(final int left, final int open) {
+        driver.ring().abandon();
+        Uring.countAbandoned();
+        LEAKED.add(List.of(operations, table, buffers));
+        buffers.forEach(RegisteredBuffer::markClosed);
+        return new IllegalStateException(left + " of " + open + " operations did not end within "
+            + options.drainTimeoutMs() + " ms of closing the ring; the ring was leaked, and their memory must not be"
+            + " freed");
     }
 
     private static void release(final RegisteredBuffer buffer) {

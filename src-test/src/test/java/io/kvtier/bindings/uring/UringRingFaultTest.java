@@ -171,6 +171,8 @@ class UringRingFaultTest {
     @Test
     void shouldBreakWhenWhatWasTakenDoesNotEnd() {
         final UringRing ring = ring(8);
+        final UringFile attached = ring.attach(file);
+        final RegisteredBuffer buffer = ring.register(arena.allocate(10));
         kernel.holding = true;
         kernel.deaf = true;
         prepare(ring, 2);
@@ -185,6 +187,9 @@ class UringRingFaultTest {
         ring.reap(ends);
         assertEquals(Map.of(2L, -Errno.EFAULT), ends.results());
         assertEquals(2, ring.inFlight());
+
+        attached.close();
+        buffer.close();
 
         // When it ends after all, it is handed out, and the ring can be closed.
         kernel.releaseHeld();
@@ -280,7 +285,8 @@ class UringRingFaultTest {
             prepare(ring, 8);
             ring.submit();
             final Ends ends = new Ends();
-            assertEquals(8, ring.reap(ends));
+            assertEquals(3, ring.reap(ends));
+            assertEquals(5, ring.reap(ends));
             assertEquals(same(8, 0), ends.results());
             kernel.failEnter(Errno.EBUSY, 3);
             prepare(ring, 8);
@@ -311,6 +317,7 @@ class UringRingFaultTest {
         final NativeResources.Usage rings = NativeResources.snapshot().getOrDefault(NativeTag.IO_RING, none);
         final UringRing ring = ring(4);
         final UringFile attached = ring.attach(file);
+        final RegisteredBuffer buffer = ring.register(arena.allocate(10));
         final MemorySegment memory = Arena.ofAuto().allocate(100);
         kernel.holding = true;
         kernel.deaf = true;
@@ -327,7 +334,10 @@ class UringRingFaultTest {
         assertEquals(0, kernel.openDescriptors());
         assertEquals(2, kernel.openMappings());
         ring.close();
+        attached.close();
+        buffer.close();
         // The simulated kernel will not write any more: undo the leak for the checks behind this test.
+        NativeResources.released(NativeTag.RING_BUFFER, 10);
         NativeResources.released(NativeTag.IO_RING, now.bytes() - rings.bytes());
         kernel.forgetMappings();
     }

@@ -17,6 +17,7 @@ import java.util.Map;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
+import net.jqwik.api.EdgeCasesMode;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
@@ -48,7 +49,7 @@ class UringRingProperties {
         return steps.list().ofMaxSize(12).list().ofMaxSize(6);
     }
 
-    @Property(tries = 150)
+    @Property(tries = 150, edgeCases = EdgeCasesMode.NONE)
     void readsAndWritesGiveWhatAnArrayGives(@ForAll("batches") final List<List<Step>> batches,
                                             @ForAll @IntRange(min = 1, max = 9) final int depth) {
         NotExercised.require("uring", Uring.availability().available(), Uring.availability().reason());
