@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a command found out: named values in order, then latencies, or findings with a verdict. {@link ReportTable} shows it to people and
- * {@link ReportJson} to programs, so that both always say the same.
+ * What a command found out: named values in order, then latencies, or findings with a verdict. {@link ReportTable}
+ * shows it to people and {@link ReportJson} to programs, so that both always say the same.
  *
  * <p><b>Threading:</b> one thread.
  */
