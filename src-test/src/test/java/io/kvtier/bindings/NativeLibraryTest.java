@@ -13,7 +13,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -66,29 +68,38 @@ class NativeLibraryTest {
         }
     }
 
+    /** Names of all classes of the module, from a folder or from its jar. */
+    private static List<String> classes() throws Exception {
+        final Path location = Path.of(Cuda.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        final List<String> files;
+        if (Files.isDirectory(location)) {
+            try (Stream<Path> all = Files.walk(location)) {
+                files = all.map(file -> location.relativize(file).toString()).toList();
+            }
+        } else {
+            try (JarFile jar = new JarFile(location.toFile())) {
+                files = jar.stream().map(ZipEntry::getName).toList();
+            }
+        }
+        return files.stream().filter(file -> file.endsWith(".class") && !file.endsWith("-info.class"))
+            .map(file -> file.replace('/', '.').substring(0, file.length() - ".class".length())).toList();
+    }
+
     @Test
     void shouldLoadEveryClassOfTheBindingsWithoutTheirLibraries() throws Exception {
-        final Path classes = Path.of(Cuda.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        NotExercised.require("class-folder", Files.isDirectory(classes), "the bindings are in a jar");
         final List<String> failed = new ArrayList<>();
-        int loaded = 0;
-        try (Stream<Path> files = Files.walk(classes)) {
-            for (final Path file : files.filter(path -> path.toString().endsWith(".class")).toList()) {
-                final String name = classes.relativize(file).toString().replace('/', '.').replaceAll("\\.class$", "");
-                // The generated functions are only touched when their library has been found.
-                final boolean bound =
-                    name.matches(".*\\.gen\\.[A-Za-z]+Functions(\\$.*)?") || name.endsWith("CuFileNative");
-                if (!name.endsWith("-info")) {
-                    loaded++;
-                    try {
-                        Class.forName(name, !bound, getClass().getClassLoader());
-                    } catch (final LinkageError e) {
-                        failed.add(name + ": " + e);
-                    }
-                }
+        final List<String> names = classes();
+        for (final String name : names) {
+            // The generated functions are only touched when their library has been found.
+            final boolean bound =
+                name.matches(".*\\.gen\\.[A-Za-z]+Functions(\\$.*)?") || name.endsWith("CuFileNative");
+            try {
+                Class.forName(name, !bound, NativeLibraryTest.class.getClassLoader());
+            } catch (final LinkageError e) {
+                failed.add(name + ": " + e);
             }
         }
         assertEquals(List.of(), failed);
-        assertTrue(loaded > 50, loaded + " classes");
+        assertTrue(names.size() > 50, names.size() + " classes");
     }
 }
