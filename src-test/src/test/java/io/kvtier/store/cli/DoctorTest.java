@@ -224,6 +224,18 @@ final class DoctorTest {
     }
 
     @Test
+    void shouldNameTheFolderOfALibraryThatTheLoaderDoesNotFind() {
+        expect("libcufile", Finding.State.ABSENT, "no libcufile.so.0", "install libcufile");
+        machine.file("/usr/local/cuda-12.8/targets/x86_64-linux/lib/libcufile.so.0", "")
+            .file("/usr/local/cuda-13.0/targets/x86_64-linux/lib/libcufile.so.0", "")
+            .file("/usr/local/cuda-13.1/targets/x86_64-linux/lib/libcudart.so", "");
+        expect("libcufile", Finding.State.BROKEN, "though /usr/local/cuda-13.0/targets/x86_64-linux/lib has one",
+            "LD_LIBRARY_PATH=/usr/local/cuda-13.0/targets/x86_64-linux/lib");
+        machine.gpuFiles = Probes.GpuFiles.untried(Availability.no("libcufile.so.0 is here, but no CUDA", "driver"));
+        expect("libcufile", Finding.State.ABSENT, "no CUDA", "driver");
+    }
+
+    @Test
     void shouldTellWhichWayDataTakesAndWhy() {
         machine.withGpu();
         expect("libcufile", Finding.State.OK, "version 1.15", "");

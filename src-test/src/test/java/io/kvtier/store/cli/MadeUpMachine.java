@@ -28,7 +28,7 @@ final class MadeUpMachine implements Probes {
     Volume volume = new Volume("ext4", "/dev/nvme0n1p1", 259, 1, 100L << 30);
     DirectIo directIo = new DirectIo(Availability.yes("O_DIRECT works"), 512);
     Graphics graphics = new Graphics(Availability.no("no libcuda.so.1", "install NVIDIA's driver"), List.of());
-    GpuFiles gpuFiles = GpuFiles.untried(Availability.no("no libcufile.so.0", "install libcufile"));
+    GpuFiles gpuFiles = GpuFiles.untried(Availability.no("no libcufile.so.0 could be loaded", "install libcufile"));
     StoreOpener opener = Store::open;
     final Map<String, String> environment = new HashMap<>();
     private final Path root;

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** cuFile: the library, its settings, the way that data takes, and what stands in the way of the direct one. */
@@ -18,6 +19,9 @@ final class CuFileChecks {
     static final int BATCH_DEPTH = 128;
 
     private static final List<String> USUAL_PLACES = List.of("/etc/cufile.json", "/usr/local/cuda/gds/cufile.json");
+    /** What the bindings say when the loader finds no library of any of its names. */
+    private static final String NOT_FOUND = "could be loaded";
+    private static final String TOOLKITS = "/usr/local";
     private static final String SLAB_KB = "properties.posix_pool_slab_size_kb";
     private static final String SLAB_COUNT = "properties.posix_pool_slab_count";
     private static final String DEPTH = "properties.io_batchsize";
@@ -60,8 +64,22 @@ final class CuFileChecks {
 
     private Finding library() {
         final Finding finding = Finding.of("libcufile", gpuFiles.library());
-        return gpuFiles.version().isEmpty() ? finding
-            : Finding.ok(finding.name(), finding.found() + ", version " + gpuFiles.version());
+        if (here()) {
+            return gpuFiles.version().isEmpty() ? finding
+                : Finding.ok(finding.name(), finding.found() + ", version " + gpuFiles.version());
+        }
+        return folder().filter(folder -> finding.found().contains(NOT_FOUND)).map(folder -> Finding.broken(finding.name(),
+            finding.found() + ", though " + folder
+            + " has one", "start the JVM with LD_LIBRARY_PATH=" + folder + ", or add that to /etc/ld.so.conf.d and"
+            + " run ldconfig; then: " + finding.remedy())).orElse(finding);
+    }
+
+    /** Where CUDA's installer puts the library, which is not on the loader's path of itself. */
+    private Optional<String> folder() {
+        return machine.names(TOOLKITS).stream().filter(one -> one.startsWith("cuda"))
+            .flatMap(one -> machine.names(TOOLKITS + '/' + one + "/targets").stream()
+                .map(target -> TOOLKITS + '/' + one + "/targets/" + target + "/lib"))
+            .filter(one -> machine.exists(one + "/libcufile.so.0")).reduce((first, last) -> last);
     }
 
     private Finding readSettings() {

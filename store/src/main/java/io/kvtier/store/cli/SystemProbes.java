@@ -37,8 +37,10 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 final class SystemProbes implements Probes {
     private static final int TRIAL_BYTES = 1 << 20;
+    /** The level whose counts tell which way data takes; the driver is closed again, as it has to be with them. */
+    private static final int COUNT_BY_PATH = 3;
     private static final CuFileConfig AS_CONFIGURED = new CuFileConfig(List.of(),
-        CuFileConfig.Compatibility.AS_CONFIGURED, CuFileConfig.DEFAULT.statisticsLevel());
+        CuFileConfig.Compatibility.AS_CONFIGURED, COUNT_BY_PATH);
 
     SystemProbes() {
     }
