@@ -68,10 +68,11 @@ final class CuFileChecks {
             return gpuFiles.version().isEmpty() ? finding
                 : Finding.ok(finding.name(), finding.found() + ", version " + gpuFiles.version());
         }
-        return folder().filter(folder -> finding.found().contains(NOT_FOUND)).map(folder -> Finding.broken(finding.name(),
-            finding.found() + ", though " + folder
-            + " has one", "start the JVM with LD_LIBRARY_PATH=" + folder + ", or add that to /etc/ld.so.conf.d and"
-            + " run ldconfig; then: " + finding.remedy())).orElse(finding);
+        return folder().filter(one -> finding.found().contains(NOT_FOUND))
+            .map(folder -> Finding.broken(finding.name(), finding.found() + ", though " + folder + " has one",
+                "start the JVM with LD_LIBRARY_PATH=" + folder + ", or add that to /etc/ld.so.conf.d and run ldconfig;"
+                    + " otherwise: " + finding.remedy()))
+            .orElse(finding);
     }
 
     /** Where CUDA's installer puts the library, which is not on the loader's path of itself. */
