@@ -182,7 +182,7 @@ final class CuFileChecks {
 
     private String udevCure() {
         return volume == null || volume.major() == 0 ? "name a directory on a local ext4 or XFS disk with --dir"
-            : UDEV_CURE + "printf 'E:ID_FS_USAGE=filesystem\\nE:ID_FS_TYPE=" + volume.type() + "\\n' > " + entry();
+            : UDEV_CURE + "mkdir -p /run/udev/data; printf 'E:ID_FS_USAGE=filesystem\\nE:ID_FS_TYPE=" + volume.type() + "\\n' > " + entry();
     }
 
     Finding pool() {
