@@ -42,6 +42,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private static final long FILE_BYTES = 1 << 20;
     private static final int MAX_BATCH = 128;
     private static final int EIO = 5;
+    private static final long[] DEFAULT_COUNTS = {128, 64, 64};
 
     private final Map<Long, Integer> handles = new HashMap<>();
     private final Map<Integer, byte[]> files = new HashMap<>();
@@ -53,7 +54,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private final Deque<long[]> results = new ArrayDeque<>();
     private final List<String> calls = new ArrayList<>();
     private final long[] slabKb = {4, 1024, 16384};
-    private final long[] slabCount = {128, 64, 64};
+    private final long[] slabCount = DEFAULT_COUNTS.clone();
     private final long[] slabsTaken = new long[3];
     private long nextHandle = 0x1000;
     private int opens;
@@ -64,6 +65,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean stalled;
     private boolean cancelReports;
     private boolean compatible = true;
+    private boolean poolForgotten;
 
     private static final class Batch {
         final int capacity;
@@ -173,6 +175,8 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long properties(final MemorySegment properties) {
         properties.fill((byte) 0);
+        // As seen: from here on the pool reads as the defaults, whatever is in force.
+        poolForgotten = true;
         final MemorySegment nvfs = CUfileDrvProps.nvfs(properties);
         CUfileDrvProps.nvfs.major_version(nvfs, compatible ? 0 : 2);
         CUfileDrvProps.nvfs.max_direct_io_size(nvfs, 16384);
@@ -448,7 +452,7 @@ public final class SimulatedCuFile implements CuFileApi {
     public synchronized long posixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
         for (int i = 0; i < slabKb.length; i++) {
             sizesKb.setAtIndex(JAVA_LONG, i, slabKb[i]);
-            counts.setAtIndex(JAVA_LONG, i, slabCount[i]);
+            counts.setAtIndex(JAVA_LONG, i, poolForgotten ? DEFAULT_COUNTS[i] : slabCount[i]);
         }
         return length == slabKb.length ? begin("posixPool") : code(CuFileTypes.CU_FILE_INVALID_VALUE());
     }
@@ -456,6 +460,7 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long setPosixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
         final long status = begin("setPosixPool");
+        poolForgotten = false;
         if (opens > 0) {
             return code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN());
         }

@@ -72,7 +72,7 @@ public final class CuFile {
 
         private static Availability probe() {
             if (SHARED != null) {
-                return Availability.yes(LIBRARY.name());
+                return Availability.yes(LIBRARY.name() + ", version " + versionText(SHARED.version()));
             }
             if (!LIBRARY.availability().available()) {
                 return LIBRARY.availability();
@@ -132,8 +132,7 @@ public final class CuFile {
     }
 
     /**
-     * The library's version. Ask it when the driver is open, or has been: see {@code NATIVE.md} for what the first
-     * call into the library decides.
+     * The library's version.
      *
      * @return 1000 · major + 10 · minor.
      */
@@ -207,6 +206,7 @@ public final class CuFile {
         }
         check("cuFileDriverOpen", api.driverOpen(), "");
         try (Arena arena = Arena.ofConfined()) {
+            // Before the properties: asking for those makes the library answer with its defaults.
             final List<PoolSlabs> pool = posixPool(arena);
             if (wanted.statisticsLevel() > 0) {
                 // Counting is a convenience: without it the mode is told by the properties.
