@@ -21,7 +21,7 @@ import java.util.SplittableRandom;
  * Throughput of a ring beside fio's with the same pattern on the same file, past the page cache, in runs that take
  * turns; and what crossing into the kernel costs. Prints one JSON object a row.
  *
- * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2).
+ * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2), which rows (a regular expression).
  */
 public final class UringBenchmark {
     private static final long FILE_BYTES = 1L << 30;
@@ -43,14 +43,15 @@ public final class UringBenchmark {
         }
     }
 
-    // A transfer of 1 MiB in single pages needs more segments than a device may take at once, depending on which
-    // pages happen to lie side by side; huge pages take that chance out, and are what regions of the store use.
+    // A transfer in single pages needs as many segments as it has pages that do not happen to lie side by side, and
+    // one of 1 MiB may need more than a device takes at once; huge pages take that chance out of the comparison.
     private static final List<Pattern> PATTERNS = List.of(
         new Pattern("random read 4 KiB, depth 32", "randread", 4 << 10, 32, false, false),
         new Pattern("random read 4 KiB, depth 32, registered", "randread", 4 << 10, 32, true, false),
-        new Pattern("random read 64 KiB, depth 32", "randread", 64 << 10, 32, false, false),
+        new Pattern("random read 64 KiB, depth 32, huge pages", "randread", 64 << 10, 32, false, true),
         new Pattern("sequential read 1 MiB, depth 8, huge pages", "read", 1 << 20, 8, false, true),
         new Pattern("sequential write 1 MiB, depth 8, huge pages", "write", 1 << 20, 8, false, true),
+        new Pattern("random read 64 KiB, depth 32, small pages", "randread", 64 << 10, 32, false, false),
         new Pattern("sequential read 1 MiB, depth 8, small pages", "read", 1 << 20, 8, false, false),
         new Pattern("sequential write 1 MiB, depth 8, small pages", "write", 1 << 20, 8, false, false));
 
@@ -67,7 +68,8 @@ public final class UringBenchmark {
         final Path path = directory.resolve("uring-benchmark");
         try {
             fill(path);
-            for (final Pattern pattern : PATTERNS) {
+            final String wanted = arguments.length > 3 ? arguments[3] : ".*";
+            for (final Pattern pattern : PATTERNS.stream().filter(one -> one.name.matches(wanted)).toList()) {
                 compare(pattern, path, rounds, seconds, fio);
             }
         } finally {
