@@ -31,7 +31,7 @@ final class CuFileChecks {
     /** What registering a file gives where udev does not know the file system. */
     private static final int NO_UDEV_ENTRY = 5027;
     private static final String UDEV_CURE = "mount the host's /run/udev into the container (read-only will do); on a"
-        + " machine without udev, write it by hand: ";
+        + " machine without udev, write it by hand: mkdir -p /run/udev/data; ";
 
     private final Machine machine;
     private final Probes.Volume volume;
@@ -182,7 +182,7 @@ final class CuFileChecks {
 
     private String udevCure() {
         return volume == null || volume.major() == 0 ? "name a directory on a local ext4 or XFS disk with --dir"
-            : UDEV_CURE + "mkdir -p /run/udev/data; printf 'E:ID_FS_USAGE=filesystem\\nE:ID_FS_TYPE=" + volume.type() + "\\n' > " + entry();
+            : UDEV_CURE + "printf 'E:ID_FS_USAGE=filesystem\\nE:ID_FS_TYPE=" + volume.type() + "\\n' > " + entry();
     }
 
     Finding pool() {
