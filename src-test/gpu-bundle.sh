@@ -55,6 +55,10 @@ for jar in "$repository"/org/agrona/agrona/*/agrona-*.jar \
         *) [ ! -f "$jar" ] || cp "$jar" "$folder/lib/" ;;
     esac
 done
+# The command line, for its doctor, when it was packaged.
+for jar in "$root"/store/target/kvtier-store-*-cli.jar; do
+    [ ! -f "$jar" ] || cp "$jar" "$folder/kvtier-cli.jar"
+done
 cp "$root/src-test/src/gpu/run.sh" "$root/src-test/src/gpu/batch.c" "$folder/"
 chmod +x "$folder/run.sh"
 

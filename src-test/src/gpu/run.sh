@@ -4,6 +4,7 @@
 #   run.sh [--dir DIR] [--udev] tests [CLASS…]     JUnit; by default the CUDA and GPUDirect Storage tests
 #   run.sh [--dir DIR] [--udev] compare [ROUNDS]   batches from Java and from C in turn: medians and their ratio
 #   run.sh [--dir DIR] [--udev] facts              what the library does where its documentation is silent
+#   run.sh [--dir DIR] [--udev] doctor [--json]    what the machine can do (when the command line was packaged)
 #
 # DIR is where the files are written (default: a new folder in the current one). --udev writes the entry of udev's
 # database that cuFile wants for DIR's file system, where the machine has none (root only). CUDA_LIB and CUDA_INCLUDE
@@ -77,6 +78,7 @@ case "${1:-}" in
             --details="${DETAILS:-tree}" $(printf -- '--select-class %s ' "$@")
         ;;
     compare) shift; compare "$@" ;;
+    doctor) shift; exec "${java[@]}" -jar "$here/kvtier-cli.jar" doctor --dir "$directory" "$@" ;;
     facts)
         for order in nothing version count pool pool-level pool-properties; do
             "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsFacts "$directory/facts.bin" "$order" \

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToIntFunction;
 
 /** A command that was run in this JVM, as on a machine without a terminal: what it printed and its exit status. */
 record CommandRun(int status, String out, String err) {
@@ -22,12 +23,16 @@ record CommandRun(int status, String out, String err) {
     }
 
     static CommandRun of(final StoreOpener opener, final String... arguments) {
+        return of(console -> Main.run(console, opener, arguments));
+    }
+
+    static CommandRun of(final ToIntFunction<Console> command) {
         final ByteArrayOutputStream out = new ByteArrayOutputStream();
         final ByteArrayOutputStream err = new ByteArrayOutputStream();
         final int status;
         try (PrintStream outStream = new PrintStream(out, true, StandardCharsets.UTF_8);
              PrintStream errStream = new PrintStream(err, true, StandardCharsets.UTF_8)) {
-            status = Main.run(new Console(outStream, errStream, false), opener, arguments);
+            status = command.applyAsInt(new Console(outStream, errStream, false));
         }
         return new CommandRun(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
     }
@@ -38,7 +43,7 @@ record CommandRun(int status, String out, String err) {
         return this;
     }
 
-    /** The last line of standard output as JSON; inner objects are flattened with dots. */
+    /** The last line of standard output as JSON; inner objects and arrays are flattened with dots. */
     Map<String, Object> json() {
         final List<String> lines = out.lines().toList();
         final Map<String, Object> values = new HashMap<>();
@@ -56,13 +61,24 @@ record CommandRun(int status, String out, String err) {
         throws IOException {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             final String name = prefix + json.currentName();
-            switch (json.nextToken()) {
-                case START_OBJECT -> readObject(json, name + '.', values);
-                case VALUE_NUMBER_INT -> values.put(name, json.getLongValue());
-                case VALUE_NUMBER_FLOAT -> values.put(name, json.getDoubleValue());
-                case VALUE_STRING -> values.put(name, json.getText());
-                default -> throw new IllegalStateException(name + " is " + json.currentToken());
+            json.nextToken();
+            readValue(json, name, values);
+        }
+    }
+
+    private static void readValue(final JsonParser json, final String name, final Map<String, Object> values)
+        throws IOException {
+        switch (json.currentToken()) {
+            case START_OBJECT -> readObject(json, name + '.', values);
+            case START_ARRAY -> {
+                for (int i = 0; json.nextToken() != JsonToken.END_ARRAY; i++) {
+                    readValue(json, name + '.' + i, values);
+                }
             }
+            case VALUE_NUMBER_INT -> values.put(name, json.getLongValue());
+            case VALUE_NUMBER_FLOAT -> values.put(name, json.getDoubleValue());
+            case VALUE_STRING -> values.put(name, json.getText());
+            default -> throw new IllegalStateException(name + " is " + json.currentToken());
         }
     }
 }

@@ -23,7 +23,7 @@ final class MainTest {
     private Path dir;
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "--version", "demo --help", "replay --help"})
+    @ValueSource(strings = {"--help", "--version", "demo --help", "replay --help", "doctor --help"})
     void shouldAnswerQuestionsOnStandardOutput(final String line) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));
         assertEquals(0, run.status());

@@ -43,7 +43,7 @@ final class ReportTest {
 
     @Test
     void shouldWriteOneLineOfJsonThatParsesBack() {
-        final String line = ReportJson.done(REPORT);
+        final String line = ReportJson.of(REPORT);
         final Map<String, Object> json = new CommandRun(0, "a remark\n" + line + '\n', "").json();
         assertEquals(1, line.lines().count());
         assertEquals("test", json.get("command"));

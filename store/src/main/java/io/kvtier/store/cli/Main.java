@@ -50,6 +50,7 @@ public final class Main {
         return new CommandLine(new Root())
             .addSubcommand(new DemoCommand(console, opener))
             .addSubcommand(new ReplayCommand(console, opener))
+            .addSubcommand(new DoctorCommand(console, opener, Machine.here(), new SystemProbes()))
             .setOut(new PrintWriter(console.out(), true))
             .setErr(new PrintWriter(console.err(), true))
             .setCaseInsensitiveEnumValuesAllowed(true)

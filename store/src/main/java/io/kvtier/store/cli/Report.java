@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a command found out: named values in order, then latencies. {@link ReportTable} shows it to people and
- * {@link ReportJson} to programs, so that both always say the same.
+ * What a command found out: named values in order, then latencies, or findings with a verdict. {@link ReportTable}
+ * shows it to people and {@link ReportJson} to programs, so that both always say the same.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -13,6 +13,8 @@ final class Report {
     private final String command;
     private final List<Row> rows = new ArrayList<>();
     private final List<Timing> timings = new ArrayList<>();
+    private final List<Finding> findings = new ArrayList<>();
+    private String failure = "";
 
     Report(final String command) {
         this.command = command;
@@ -64,6 +66,25 @@ final class Report {
 
     List<Timing> timings() {
         return List.copyOf(timings);
+    }
+
+    List<Finding> findings() {
+        return List.copyOf(findings);
+    }
+
+    /** Why the command did not do what it should, although it has something to report; empty when it did. */
+    String failure() {
+        return failure;
+    }
+
+    Report finding(final Finding finding) {
+        findings.add(finding);
+        return this;
+    }
+
+    Report failed(final String why) {
+        failure = why;
+        return this;
     }
 
     Report count(final String name, final String label, final long value) {

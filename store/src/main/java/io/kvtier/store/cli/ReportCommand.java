@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
  * A command that does something and reports: a table for people, or one JSON object as the last line of standard
  * output. A failure is one line on standard error.
  */
-abstract sealed class ReportCommand implements Callable<Integer> permits DemoCommand, ReplayCommand {
+abstract sealed class ReportCommand implements Callable<Integer> permits DemoCommand, DoctorCommand, ReplayCommand {
     private static final Pattern SETTING = Pattern.compile("^\\w+: setting (\\w+)");
 
     /** What was parsed; set by picocli. */
@@ -52,12 +52,12 @@ abstract sealed class ReportCommand implements Callable<Integer> permits DemoCom
         try {
             final Report report = report(console);
             if (json) {
-                console.out().println(ReportJson.done(report));
+                console.out().println(ReportJson.of(report));
             } else {
                 ReportTable.print(report, console.out());
             }
             console.out().flush();
-            return Main.DONE;
+            return report.failure().isEmpty() ? Main.DONE : failed(report);
         } catch (final ParameterException e) {
             throw e;
         } catch (final InterruptedException e) {
@@ -92,6 +92,11 @@ abstract sealed class ReportCommand implements Callable<Integer> permits DemoCom
         final String message = SETTING.matcher(refusal.getMessage()).replaceFirst(setting -> "option --"
             + setting.group(1).replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT));
         return new ParameterException(spec.commandLine(), message, refusal);
+    }
+
+    private int failed(final Report report) {
+        console.err().println("kvtier " + spec.name() + ": " + report.failure());
+        return Main.FAILED;
     }
 
     private int failed(final String message, final Exception failure) {

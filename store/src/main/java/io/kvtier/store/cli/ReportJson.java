@@ -7,10 +7,11 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.util.List;
 
 /**
  * Writes the outcome of a command for programs: one JSON object on one line. {@code status} is {@code done} or
- * {@code failed}; a failure has {@code error} and nothing else. Latencies are in nanoseconds.
+ * {@code failed}; a failure has {@code error} and, of the report, only findings. Latencies are in nanoseconds.
  */
 final class ReportJson {
     private static final JsonFactory JSON = new JsonFactory();
@@ -25,10 +26,17 @@ final class ReportJson {
         void write(JsonGenerator json) throws IOException;
     }
 
-    static String done(final Report report) {
+    static String of(final Report report) {
         return object(json -> {
             json.writeStringField("command", report.command());
-            json.writeStringField("status", "done");
+            json.writeStringField("status", report.failure().isEmpty() ? "done" : "failed");
+            if (!report.failure().isEmpty()) {
+                json.writeStringField("error", report.failure());
+            }
+            if (!report.findings().isEmpty()) {
+                writeFindings(json, report.findings());
+                return;
+            }
             for (final Report.Row row : report.rows()) {
                 writeValue(json, row);
             }
@@ -46,6 +54,19 @@ final class ReportJson {
             json.writeStringField("status", "failed");
             json.writeStringField("error", error);
         });
+    }
+
+    private static void writeFindings(final JsonGenerator json, final List<Finding> findings) throws IOException {
+        json.writeArrayFieldStart("findings");
+        for (final Finding finding : findings) {
+            json.writeStartObject();
+            json.writeStringField("name", finding.name());
+            json.writeStringField("state", finding.state().word());
+            json.writeStringField("found", finding.found());
+            json.writeStringField("remedy", finding.remedy());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
     }
 
     private static void writeValue(final JsonGenerator json, final Report.Row row) throws IOException {

@@ -5,22 +5,30 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Prints a report for people: a column of labels and a column of values, then a table of latencies. */
+/**
+ * Prints a report for people: a column of labels and a column of values, then a table of latencies; findings one a
+ * line, each with its remedy below.
+ */
 final class ReportTable {
     private static final double US = 1_000;
     private static final double MS = 1_000_000;
     private static final double S = 1_000_000_000;
     private static final String GAP = "  ";
+    /** Of the longest state, "limited". */
+    private static final int STATE_WIDTH = 7;
 
     private ReportTable() {
     }
 
     static void print(final Report report, final PrintStream out) {
+        findings(report.findings(), out);
         final List<List<String>> values = new ArrayList<>();
         for (final Report.Row row : report.rows()) {
             values.add(List.of(row.label(), shown(row)));
         }
-        grid(values, out);
+        if (!values.isEmpty()) {
+            grid(values, out);
+        }
         if (!report.timings().isEmpty()) {
             final List<List<String>> latencies = new ArrayList<>();
             latencies.add(List.of("latency", "calls", "p50", "p90", "p99", "p99.9", "max"));
@@ -30,6 +38,24 @@ final class ReportTable {
             out.println();
             grid(latencies, out);
         }
+    }
+
+    private static void findings(final List<Finding> findings, final PrintStream out) {
+        int width = 0;
+        for (final Finding finding : findings) {
+            width = Math.max(width, finding.name().length());
+        }
+        for (final Finding finding : findings) {
+            out.println(padded(finding.state().word(), STATE_WIDTH) + GAP + padded(finding.name(), width) + GAP
+                + finding.found());
+            if (!finding.remedy().isEmpty()) {
+                out.println(" ".repeat(STATE_WIDTH) + GAP + " ".repeat(width) + GAP + "-> " + finding.remedy());
+            }
+        }
+    }
+
+    private static String padded(final String text, final int width) {
+        return text + " ".repeat(width - text.length());
     }
 
     private static List<String> cells(final Report.Timing timing) {
