@@ -99,15 +99,6 @@ public final class UnitMap {
     }
 
     /**
-     * How many units there are.
-     *
-     * @return the number given at construction.
-     */
-    public long units() {
-        return units;
-    }
-
-    /**
      * Claims exactly one run of units.
      *
      * @param first its first unit.
@@ -458,19 +449,6 @@ public final class UnitMap {
             }
             end += UNITS_PER_WORD - below;
         }
-    }
-
-    /**
-     * Counts what is taken, word by word.
-     *
-     * @return units; exact when nobody changes the map meanwhile.
-     */
-    public long countTaken() {
-        long taken = 0;
-        for (int w = base; w <= wordOf(units); w++) {
-            taken += Long.bitCount(occupied(words.get(w)));
-        }
-        return taken - (UNITS_PER_WORD - (units & LAST));
     }
 
     private long codeOf(final long unit) {

@@ -317,6 +317,25 @@ class EmbeddedStoreTest {
     }
 
     @Test
+    void shouldReportAMissWhenTheIndexCannotBeReplacedEither() throws IOException {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT));
+        put(store, key(0), PatternBytes.of(0, UNIT));
+        put(store, key(1), PatternBytes.of(1, UNIT));
+        pushToDisk(store, 4 * UNIT);
+        faults.failNth(Faults.Call.WRITE, 1, Errno.EIO);
+        assertEquals(ErrorCode.FILE_WRITE_FAIL, assertThrows(StoreException.class, () -> store.remove(key(0))).code());
+        assertFalse(store.exists(key(0)), "it is removed all the same");
+        // The log is damaged now and has to be replaced, but a directory in its place cannot be.
+        final Path log = directory.resolve("index.log");
+        Files.delete(log);
+        Files.createDirectories(log.resolve("in the way"));
+        faults.failNth(Faults.Call.READ, 1, Errno.EIO);
+        assertEquals(GetOutcome.MISS, store.get(key(1), room(UNIT)));
+        assertEquals(PutOutcome.STORED, put(store, key(2), PatternBytes.of(2, UNIT)));
+        assertEquals(ErrorCode.FILE_WRITE_FAIL, assertThrows(StoreException.class, store::close).code());
+    }
+
+    @Test
     void shouldGoOnWithoutTheDiskWhenItFails() {
         try (EmbeddedStore store = open(tiered(8 * UNIT, 64 * UNIT))) {
             faults.failAlways(Faults.Call.WRITE, Errno.EIO);

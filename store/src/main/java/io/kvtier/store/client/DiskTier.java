@@ -91,12 +91,7 @@ final class DiskTier implements AutoCloseable {
      *                        but may be found again after a restart.
      */
     void remove(final ObjectKey key, final long version) {
-        try {
-            backend.remove(key, version);
-        } catch (final NativeException e) {
-            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "value " + key + " is removed, but that could not be "
-                + "written to the index log in " + config.directory() + ", so a restart may find it again", e);
-        }
+        backend.remove(key, version);
     }
 
     long capacityBytes() {
@@ -128,7 +123,7 @@ final class DiskTier implements AutoCloseable {
         master.apply(new Command.ReplicaUnreadable(key, version, replicaId));
         try {
             backend.remove(key, version);
-        } catch (final NativeException e) {
+        } catch (final StoreException e) {
             // Nobody asked for the removal; after a restart the value is found, fails again and goes.
             LOG.log(System.Logger.Level.WARNING, "the removal of unreadable value " + key + " could not be written", e);
         }

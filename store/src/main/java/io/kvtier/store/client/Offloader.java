@@ -1,8 +1,8 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostRegion;
-import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.Command.OffloadResult;
@@ -137,7 +137,7 @@ final class Offloader implements AutoCloseable {
     private void discard(final OffloadTask task) {
         try {
             backend.remove(task.key(), task.version());
-        } catch (final NativeException e) {
+        } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the removal of " + task.key() + " could not be written", e);
         }
     }

@@ -148,6 +148,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 if (gone != null) {
                     append(List.of(IndexRecord.removed(gone)));
                 }
+            } catch (final NativeException | StoreException e) {
+                throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "value " + key + " is removed, but that could not "
+                    + "be written to the index log in " + options.directory() + ", so a restart may find it again", e);
             } finally {
                 logLock.unlock();
             }

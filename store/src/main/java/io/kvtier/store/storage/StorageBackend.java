@@ -126,6 +126,8 @@ public interface StorageBackend extends AutoCloseable {
      *
      * @param key     its name.
      * @param version its version.
+     * @throws io.kvtier.store.StoreException FILE_WRITE_FAIL when the removal could not be written down: the value
+     *                                        cannot be read any more, but a later backend may find it.
      */
     void remove(ObjectKey key, long version);
 
