@@ -78,11 +78,20 @@ final class Offloader implements AutoCloseable {
         while (!stopping) {
             work.acquireUninterruptibly();
             work.drainPermits();
-            List<OffloadTask> tasks = fetch();
-            while (!tasks.isEmpty()) {
-                offload(tasks);
-                tasks = fetch();
+            try {
+                offloadAll();
+            } catch (final RuntimeException e) {
+                // A fault of the store. The thread lives on: without it every put would wait for room in vain.
+                LOG.log(System.Logger.Level.ERROR, "an offload ended in an unforeseen way", e);
             }
+        }
+    }
+
+    private void offloadAll() {
+        List<OffloadTask> tasks = fetch();
+        while (!tasks.isEmpty()) {
+            offload(tasks);
+            tasks = fetch();
         }
     }
 
