@@ -3,6 +3,7 @@
  */
 module io.kvtier.transport {
     requires transitive io.kvtier.alloc;
+    requires jdk.jfr;
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;

@@ -7,8 +7,10 @@ import java.util.Objects;
  * Memory that belongs to a caller: named for the length of a transfer, never released here.
  *
  * <p><b>Threading:</b> that of the caller's segment; a confined one can only be used by its own thread.
+ * <b>Lifetime:</b> the caller's, who must not free the memory while a transfer uses it: nothing here can keep an arena
+ * open.
  */
-public final class BorrowedRegion implements MemoryRegion {
+public final class BorrowedRegion implements HostMemory {
     private final MemorySegment memory;
 
     /**
@@ -23,6 +25,21 @@ public final class BorrowedRegion implements MemoryRegion {
     @Override
     public MemorySegment segment() {
         return memory;
+    }
+
+    @Override
+    public MemoryKind kind() {
+        return MemoryKind.HOST;
+    }
+
+    @Override
+    public boolean tryRetain() {
+        return memory.scope().isAlive();
+    }
+
+    @Override
+    public void release() {
+        // The caller releases what the caller allocated.
     }
 
     /** Does nothing: the memory is the caller's. */

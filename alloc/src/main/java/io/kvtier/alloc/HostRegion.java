@@ -1,19 +1,23 @@
 package io.kvtier.alloc;
 
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.RefCount;
 import io.kvtier.bindings.posix.Mapping;
 import java.lang.foreign.MemorySegment;
 
 /**
  * Anonymous host memory, page-aligned and zeroed; pages are taken from the system when first touched.
  *
- * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()}.
+ * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()}
+ * and until the last who retained it has released it.
  */
-public final class HostRegion implements MemoryRegion {
+public final class HostRegion implements HostMemory {
     private final Mapping mapping;
+    private final RefCount references;
 
     private HostRegion(final Mapping mapping) {
         this.mapping = mapping;
+        this.references = new RefCount(mapping::close);
     }
 
     /**
@@ -45,6 +49,21 @@ public final class HostRegion implements MemoryRegion {
         return mapping.segment();
     }
 
+    @Override
+    public MemoryKind kind() {
+        return MemoryKind.HOST;
+    }
+
+    @Override
+    public boolean tryRetain() {
+        return references.tryAcquire();
+    }
+
+    @Override
+    public void release() {
+        references.release();
+    }
+
     /**
      * Keeps the memory resident.
      *
@@ -57,10 +76,15 @@ public final class HostRegion implements MemoryRegion {
     /**
      * Gives the memory back. A second call does nothing.
      *
-     * @throws IllegalStateException when a native call is using it now; it then stays open.
+     * @throws IllegalStateException when a native call of somebody who does not retain it is using it now; it then
+     *                               stays open, and closing it again later works.
      */
     @Override
     public void close() {
-        mapping.close();
+        if (references.isReleased()) {
+            mapping.close();
+        } else {
+            references.close();
+        }
     }
 }

@@ -1,5 +1,6 @@
 package io.kvtier.alloc;
 
+import io.kvtier.bindings.RefCount;
 import io.kvtier.bindings.posix.Mapping;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
@@ -11,13 +12,16 @@ import java.lang.foreign.MemorySegment;
  * <p>Only Java code may touch it: a native copy that meets a page behind the end of a file that someone shrank kills
  * the process, where Java code gets an {@link InternalError}.
  *
- * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()}.
+ * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()}
+ * and until the last who retained it has released it.
  */
-public final class MappedRegion implements MemoryRegion {
+public final class MappedRegion implements HostMemory {
     private final Mapping mapping;
+    private final RefCount references;
 
     private MappedRegion(final Mapping mapping) {
         this.mapping = mapping;
+        this.references = new RefCount(mapping::close);
     }
 
     /**
@@ -40,13 +44,40 @@ public final class MappedRegion implements MemoryRegion {
         return mapping.segment();
     }
 
+    @Override
+    public void raiseFault() {
+        // A method of the JVM that is native and never inlined: on the way back into Java a thread takes what is
+        // pending for it. This one only reads a number.
+        Runtime.getRuntime().totalMemory();
+    }
+
+    @Override
+    public MemoryKind kind() {
+        return MemoryKind.MAPPED;
+    }
+
+    @Override
+    public boolean tryRetain() {
+        return references.tryAcquire();
+    }
+
+    @Override
+    public void release() {
+        references.release();
+    }
+
     /**
      * Unmaps the range. A second call does nothing.
      *
-     * @throws IllegalStateException when a native call is using it now; it then stays open.
+     * @throws IllegalStateException when a native call of somebody who does not retain it is using it now; it then
+     *                               stays open, and closing it again later works.
      */
     @Override
     public void close() {
-        mapping.close();
+        if (references.isReleased()) {
+            mapping.close();
+        } else {
+            references.close();
+        }
     }
 }

@@ -1,29 +1,36 @@
 package io.kvtier.alloc;
 
-import java.lang.foreign.MemorySegment;
-
 /**
  * Raw memory with one owner.
  *
- * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> whoever created it closes it, after
- * everything that holds a slice or an address of it has ended.
+ * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> whoever created it closes it. Who
+ * moves its bytes by other means than a checked access (a device, an asynchronous system call) {@linkplain
+ * #tryRetain() retains} it meanwhile: a region that was closed under such a user is released by the last of them.
  */
-public sealed interface MemoryRegion extends AutoCloseable permits HostRegion, MappedRegion, BorrowedRegion {
+public sealed interface MemoryRegion extends AutoCloseable permits HostMemory, DeviceRegion {
     /**
-     * The memory, as a segment that checks bounds and lifetime.
+     * What it is made of.
      *
-     * @return one segment over the whole region.
+     * @return the kind.
      */
-    MemorySegment segment();
+    MemoryKind kind();
 
     /**
      * How long it is.
      *
      * @return bytes.
      */
-    default long byteSize() {
-        return segment().byteSize();
-    }
+    long byteSize();
+
+    /**
+     * Keeps the memory from being released.
+     *
+     * @return false when it is closed; the memory must then not be used.
+     */
+    boolean tryRetain();
+
+    /** Gives a {@linkplain #tryRetain() hold} back; the last one after the owner closed releases the memory. */
+    void release();
 
     /**
      * A range of it.
@@ -37,7 +44,10 @@ public sealed interface MemoryRegion extends AutoCloseable permits HostRegion, M
         return new RegionSlice(this, offset, length);
     }
 
-    /** Releases the memory if this owns it. A second call does nothing. */
+    /**
+     * Gives the owner's hold back, which releases the memory if this owns it and nobody else holds it. A second call
+     * does nothing.
+     */
     @Override
     void close();
 }

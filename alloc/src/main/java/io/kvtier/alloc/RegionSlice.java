@@ -38,8 +38,13 @@ public record RegionSlice(MemoryRegion region, long offset, long length) {
      * The bytes of the slice.
      *
      * @return a segment that checks bounds and lifetime.
+     * @throws UnsupportedOperationException for memory of a device, which cannot be dereferenced.
      */
     public MemorySegment segment() {
-        return region.segment().asSlice(offset, length);
+        if (region instanceof HostMemory host) {
+            return host.segment().asSlice(offset, length);
+        }
+        throw new UnsupportedOperationException("memory of a device cannot be dereferenced: " + region
+            + "; copy it to host memory with a transfer");
     }
 }

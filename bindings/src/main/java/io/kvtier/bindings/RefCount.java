@@ -76,6 +76,15 @@ public final class RefCount implements AutoCloseable {
         return (state.get() & OWNER_GONE) != 0;
     }
 
+    /**
+     * Whether the handle was released: the owner has closed, and nobody holds a reference.
+     *
+     * @return true from the call on that released it.
+     */
+    public boolean isReleased() {
+        return state.get() == OWNER_GONE;
+    }
+
     /** Gives the owner's reference back. A second call does nothing. */
     @Override
     public void close() {

@@ -3,6 +3,7 @@ package io.kvtier.kit;
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
@@ -75,7 +76,7 @@ public final class HeldTransport implements Transport {
     }
 
     @Override
-    public TransportSegment open(final Segment segment) {
+    public TransportSegment open(final SegmentTarget target) {
         if (openFailure != null) {
             throw openFailure;
         }

@@ -230,9 +230,9 @@ class TransferEngineTest {
     private void assertNothingStarted(final Segment segment) {
         assertEquals(List.of(), files.slices());
         assertTrue(engine.stats().stream().allMatch(stats ->
-            stats.transfers() == 0 && stats.readBytes() == 0 && stats.writtenBytes() == 0), engine.stats().toString());
+            stats.operations() == 0 && stats.readBytes() == 0 && stats.writtenBytes() == 0), engine.stats().toString());
         // Nothing may count as running, or these would wait.
-        engine.close(segment);
+        segment.close();
         engine.close();
         assertFalse(engine.abandoned());
     }
@@ -265,7 +265,7 @@ class TransferEngineTest {
     @Test
     void shouldRefuseASegmentThatIsClosedOrOfAnotherEngine() {
         final Segment segment = engine.openSegment("file:///data");
-        engine.close(segment);
+        segment.close();
         assertEquals(0, files.openHandles());
         refusal(() -> readOf(segment, 10));
         refusal(() -> engine.sync(segment));
@@ -279,23 +279,28 @@ class TransferEngineTest {
             final Segment foreign = other.openSegment("file:///data");
             refusal(() -> readOf(foreign, 10));
         }
-        engine.close(segment);
+        segment.close();
         assertEquals(1, files.openHandles(), "closing the old one must leave the new one open");
         assertNothingStarted(again);
     }
 
     @Test
-    void shouldGiveTheSameSegmentWhenTheNameIsOpen() {
+    void shouldShareWhatIsOpenWhenTheNameIsOpenedAgain() {
         final Segment first = engine.openSegment("file:///data");
         final BorrowedRegion region = new BorrowedRegion(memory.segment());
         final Segment registered = engine.register("memory", region);
 
-        assertSame(first, engine.openSegment("file:///data"));
-        assertSame(registered, engine.register("memory", region));
+        final Segment second = engine.openSegment("file:///data");
+        engine.register("memory", region);
         assertThrows(IllegalStateException.class, () -> engine.register("memory", memory));
         assertThrows(IllegalStateException.class, () -> engine.register("file:///data", memory));
         assertEquals(1, files.openHandles());
         assertEquals(1, regions.openHandles());
+        first.close();
+        first.close();
+        assertEquals(1, files.openHandles(), "the other one still has it");
+        readOf(second, 10);
+        files.slices().getLast().completed();
         assertEquals(Segment.Kind.FILE, first.kind());
         assertNull(first.region());
         assertEquals(Segment.Kind.MEMORY, registered.kind());
@@ -318,12 +323,22 @@ class TransferEngineTest {
     }
 
     @Test
-    void shouldCloseWhatItOpenedWhenTheNextTransportCannot() {
-        final HeldTransport second = new HeldTransport(TransportKind.MEMORY, Segment.Kind.FILE);
-        second.failOpen(new IllegalStateException("cannot"));
-        try (TransferEngine both = TransferEngine.open(CONFIG, List.of(files, second))) {
-            assertThrows(IllegalStateException.class, () -> both.openSegment("file:///data"));
+    void shouldDoWithoutATransportThatCannotOpenTheSegment() {
+        final HeldTransport second = new HeldTransport(TransportKind.GDS, Segment.Kind.FILE);
+        second.failOpen(new IllegalStateException("not on this file system"));
+        try (TransferEngine both = TransferEngine.open(CONFIG, List.of(second, files))) {
+            final Segment segment = both.openSegment("file:///data");
+            final RegionSlice local = memory.slice(0, 10);
+            both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, false)));
+            assertEquals(1, files.slices().size());
+            final TransferFailure failure = refusal(() -> both.submit(List.of(
+                new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, true))));
+            assertTrue(failure.message().contains("not on this file system"), failure.message());
+            files.slices().getFirst().completed();
+            segment.close();
 
+            files.failOpen(new IllegalStateException("no such file"));
+            assertThrows(IllegalStateException.class, () -> both.openSegment("file:///data"));
             assertEquals(0, files.openHandles());
         }
     }
@@ -337,12 +352,12 @@ class TransferEngineTest {
 
     @Test
     void shouldUseTheHintedTransportAndFallBackUnlessStrict() {
-        final HeldTransport second = new HeldTransport(TransportKind.MEMORY, Segment.Kind.FILE);
+        final HeldTransport second = new HeldTransport(TransportKind.GDS, Segment.Kind.FILE);
         try (TransferEngine both = TransferEngine.open(CONFIG, List.of(files, second))) {
             final Segment segment = both.openSegment("file:///data");
             final RegionSlice local = memory.slice(0, 10);
-            both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.MEMORY, true)));
-            both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.MEMORY, false)));
+            both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, true)));
+            both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, false)));
             both.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, null, true)));
 
             assertEquals(2, second.slices().size());
@@ -353,8 +368,8 @@ class TransferEngineTest {
         final Segment segment = engine.openSegment("file:///data");
         final RegionSlice local = memory.slice(0, 10);
         refusal(() -> engine.submit(List.of(
-            new TransferRequest(Direction.READ, local, segment, 0, TransportKind.MEMORY, true))));
-        engine.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.MEMORY, false)));
+            new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, true))));
+        engine.submit(List.of(new TransferRequest(Direction.READ, local, segment, 0, TransportKind.GDS, false)));
         assertEquals(2, files.slices().size());
         files.slices().getLast().completed();
         engine.close();
@@ -403,7 +418,7 @@ class TransferEngineTest {
 
     @Test
     void shouldSyncEveryTransportThatHasTheSegmentOpen() {
-        final HeldTransport second = new HeldTransport(TransportKind.MEMORY, Segment.Kind.FILE);
+        final HeldTransport second = new HeldTransport(TransportKind.GDS, Segment.Kind.FILE);
         try (TransferEngine both = TransferEngine.open(CONFIG, List.of(files, second))) {
             final Transfer sync = both.sync(both.openSegment("file:///data"));
             files.syncs().getFirst().completed();
@@ -425,7 +440,9 @@ class TransferEngineTest {
 
         assertEquals(10_000, stats.readBytes());
         assertEquals(300, stats.writtenBytes());
-        assertEquals(2, stats.transfers());
+        assertEquals(4, stats.operations());
+        assertEquals(0, stats.inFlight());
+        assertEquals(4, stats.latency().count());
         engine.close();
     }
 
@@ -434,11 +451,10 @@ class TransferEngineTest {
         final Segment segment = engine.openSegment("file:///data");
         final Segment other = engine.openSegment("file:///other");
         final Transfer transfer = readOf(segment, 10);
-        final Thread closer = Thread.ofPlatform().start(() -> engine.close(segment));
+        final Thread closer = Thread.ofPlatform().start(() -> segment.close());
         assertTrue(Threads.awaitWaiting(closer));
 
         refusal(() -> readOf(segment, 10));
-        assertThrows(IllegalStateException.class, () -> engine.openSegment("file:///data"));
         assertEquals(2, files.openHandles());
         readOf(other, 10);
         files.slices().getLast().completed();
@@ -517,7 +533,7 @@ class TransferEngineTest {
         assertThrows(IllegalStateException.class, () -> engine.sync(segment));
         assertThrows(IllegalStateException.class, () -> engine.openSegment("file:///data"));
         assertThrows(IllegalStateException.class, () -> engine.register("memory", memory));
-        engine.close(segment);
+        segment.close();
     }
 
     @Test
@@ -542,7 +558,7 @@ class TransferEngineTest {
             final TransferEngine one = TransferEngine.open(CONFIG, List.of(held));
             final List<Segment> segments = List.of(one.openSegment("file:///a"), one.openSegment("file:///b"),
                 one.openSegment("file:///c"), one.openSegment("file:///d"));
-            final CompletableFuture<Void> closer = Threads.start(() -> segments.forEach(one::close));
+            final CompletableFuture<Void> closer = Threads.start(() -> segments.forEach(Segment::close));
 
             one.close();
             closer.join();

@@ -1,8 +1,8 @@
 package io.kvtier.transport;
 
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -19,6 +19,9 @@ import java.util.function.Supplier;
  * <b>Blocking:</b> {@link #execute} waits for a place in the queue: that is the back-pressure on callers.
  */
 public final class IoThreads implements AutoCloseable {
+    /** What the threads of transports have in common. */
+    private static final ThreadGroup GROUP = new ThreadGroup("kvtier-io");
+
     private final ThreadPoolExecutor executor;
     private final Semaphore places;
 
@@ -27,7 +30,8 @@ public final class IoThreads implements AutoCloseable {
      *
      * @param name       prefix of their names.
      * @param threads    how many, at least 1.
-     * @param queueDepth how many tasks may wait or run, at least the number of threads.
+     * @param queueDepth how many tasks may wait or run, at least the number of threads; {@link Integer#MAX_VALUE}
+     *                   where somebody else bounds them.
      */
     public IoThreads(final String name, final int threads, final int queueDepth) {
         if (threads < 1 || queueDepth < threads) {
@@ -36,9 +40,29 @@ public final class IoThreads implements AutoCloseable {
         }
         final AtomicInteger number = new AtomicInteger();
         executor = new ThreadPoolExecutor(threads, threads, 0, TimeUnit.MILLISECONDS,
-            new ArrayBlockingQueue<>(queueDepth),
-            task -> Thread.ofPlatform().daemon().name(name + '-' + number.incrementAndGet()).unstarted(task));
+            new LinkedBlockingQueue<>(),
+            task -> newThread(name + '-' + number.incrementAndGet(), task));
         places = new Semaphore(queueDepth);
+    }
+
+    /**
+     * A thread for a transport: a daemon, not started, which {@link #isIoThread()} tells.
+     *
+     * @param name its name.
+     * @param task what it runs.
+     * @return the thread.
+     */
+    public static Thread newThread(final String name, final Runnable task) {
+        return Thread.ofPlatform().group(GROUP).daemon().name(name).unstarted(task);
+    }
+
+    /**
+     * Whether the calling thread moves bytes for a transport, and so must not wait for others to be moved.
+     *
+     * @return true on a thread that {@link #newThread} made.
+     */
+    public static boolean isIoThread() {
+        return Thread.currentThread().getThreadGroup() == GROUP;
     }
 
     /**

@@ -1,41 +1,46 @@
 package io.kvtier.transport;
 
 import io.kvtier.alloc.MemoryRegion;
-import java.util.Map;
 
 /**
  * Memory, or a file, that this process has opened in its transfer engine and that requests address by offset.
  *
- * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> until it is closed through {@link TransferEngine#close(Segment)}
- * or with its engine; a request on a closed segment is refused.
+ * <p>Opening the same name twice gives two of these over one set of descriptors, which is closed with the last of them.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> until it or its engine is closed; a request on a closed segment is
+ * refused. <b>Blocking:</b> {@link #close()} waits for the transfers that were submitted on it.
  */
-public final class Segment {
+public final class Segment implements AutoCloseable {
     /** What a segment is made of. */
     public enum Kind {
         /** A memory region of this process. */
         MEMORY,
         /** A file. */
-        FILE
+        FILE,
+        /** Memory of another process on this host, shared with it. */
+        SHARED,
+        /** A segment that another process serves over a connection. */
+        REMOTE
     }
 
-    private final String name;
-    private final Kind kind;
-    private final MemoryRegion region;
-    private Map<TransportKind, TransportSegment> handles = Map.of();
+    private final TransferEngine engine;
+    private final SegmentRegistry registry;
+    private final OpenSegment open;
+    private final Gate gate = new Gate();
 
-    Segment(final String name, final Kind kind, final MemoryRegion region) {
-        this.name = name;
-        this.kind = kind;
-        this.region = region;
+    Segment(final TransferEngine engine, final SegmentRegistry registry, final OpenSegment open) {
+        this.engine = engine;
+        this.registry = registry;
+        this.open = open;
     }
 
     /**
-     * Its name: a {@code file://} address, or the name that a region was registered under.
+     * Its name: an address, or the name that a region was registered under.
      *
      * @return the name.
      */
     public String name() {
-        return name;
+        return open.address().name();
     }
 
     /**
@@ -44,33 +49,44 @@ public final class Segment {
      * @return the kind.
      */
     public Kind kind() {
-        return kind;
+        return open.address().kind();
     }
 
     /**
      * The region of a memory segment.
      *
-     * @return the region; null for a file.
+     * @return the region; null for what is not this process's memory.
      */
     public MemoryRegion region() {
-        return region;
+        return open.region();
+    }
+
+    /**
+     * Closes it after its running transfers have ended; new requests on it are refused at once. A second call, or one
+     * after the engine was closed, does nothing.
+     */
+    @Override
+    public void close() {
+        if (gate.close()) {
+            gate.awaitEmpty(Long.MAX_VALUE);
+            registry.giveBack(open);
+        }
     }
 
     @Override
     public String toString() {
-        return name;
+        return name();
     }
 
-    // Written once, by the engine, before the segment is published through the engine's map.
-    void attach(final Map<TransportKind, TransportSegment> opened) {
-        handles = Map.copyOf(opened);
+    TransferEngine engine() {
+        return engine;
     }
 
-    TransportSegment handle(final TransportKind transport) {
-        return handles.get(transport);
+    OpenSegment open() {
+        return open;
     }
 
-    Iterable<TransportSegment> handles() {
-        return handles.values();
+    Gate gate() {
+        return gate;
     }
 }

@@ -2,64 +2,72 @@ package io.kvtier.transport;
 
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
-import java.lang.foreign.MemorySegment;
-import java.net.URI;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Moves bytes between local memory and segments, over the transports it was opened with.
  *
- * <p>A request is validated whole before any slice of its submit is queued: segment open, range not negative and not
- * overflowing, memory native and usable by other threads. It is then cut into slices, and handed to the first transport
- * in the order of the engine that serves the segment's kind, or to the hinted one. A read past the end of a file is
- * found by the transport and fails as SHORT.
+ * <p>A submit is validated whole before any slice of it is queued: segment open, range not negative and not
+ * overflowing, memory native, open and usable by other threads. Each request goes to the first transport of the rule
+ * of the {@linkplain Selection table} that fits it, or to the hinted one; a slice that fails there for a reason that
+ * another transport need not share is tried on the next one. A read past the end of a file fails as SHORT.
  *
- * <p><b>Threading:</b> thread-safe. One lock guards the table of segments and the number of running transfers; it is
- * taken once a submit and once a transfer's end, never while bytes move. <b>Lifetime:</b> closing refuses new requests
- * and waits for running transfers; a transport that still has slices after the time limit is left open rather than its
- * memory pulled from under a system call, see {@link #abandoned()}.
+ * <p>What is under way in all transports together is bounded, see {@link TransferConfig}: a submit beyond waits, in the
+ * order of arrival, or is refused.
+ *
+ * <p><b>Threading:</b> thread-safe. A submit and an end take no lock of the engine while there is room.
+ * <b>Lifetime:</b> closing refuses new requests and waits for running transfers, then asks them to end early and waits
+ * again; a transport that still has slices then is left open rather than its memory pulled from under a device, see
+ * {@link #abandoned()}.
+ * <b>Blocking:</b> {@code submit} while there is no room; {@link #submitAndWaitNext} while bytes move.
  */
 public final class TransferEngine implements AutoCloseable {
-    private static final String FILE_SCHEME = "file";
+    private static final Logger LOG = System.getLogger(TransferEngine.class.getName());
 
     private final TransferConfig config;
-    private final List<Transport> transports;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition idle = lock.newCondition();
-    private final Map<String, OpenSegment> segments = new HashMap<>();
+    private final Map<TransportKind, Transport> transports;
+    private final List<Transport> given;
     private final Map<TransportKind, TransportCounts> counts = new EnumMap<>(TransportKind.class);
-    private long running;
+    private final SegmentRegistry registry = new SegmentRegistry();
+    private final Admission admission;
+    private final ReentrantLock closeLock = new ReentrantLock();
+    private ScheduledThreadPoolExecutor clock;
     private boolean closed;
-    private boolean abandoned;
+    private volatile boolean abandoned;
 
-    private static final class OpenSegment {
-        private final Segment segment;
-        private long running;
-        private boolean closing;
-
-        OpenSegment(final Segment segment) {
-            this.segment = segment;
-        }
-    }
-
-    private TransferEngine(final TransferConfig config, final List<Transport> transports) {
+    private TransferEngine(final TransferConfig config, final List<Transport> given) {
         this.config = config;
-        this.transports = transports;
-        transports.forEach(transport -> counts.put(transport.capability().kind(), new TransportCounts()));
+        this.given = given;
+        this.admission = new Admission(config.maxOutstanding(), config.maxOutstandingBytes());
+        final Map<TransportKind, Transport> byKind = new EnumMap<>(TransportKind.class);
+        for (final Transport transport : given) {
+            final TransportKind kind = transport.capability().kind();
+            if (byKind.put(kind, transport) != null) {
+                throw new IllegalArgumentException("two transports are " + kind + "; give one of each kind");
+            }
+            counts.put(kind, new TransportCounts());
+        }
+        transports = Collections.unmodifiableMap(byKind);
     }
 
     /**
      * Opens an engine.
      *
-     * @param config     limits.
-     * @param transports in order of preference; the engine closes them. One whose probe failed is kept only to say
+     * @param config     limits, and the table by which transports are chosen.
+     * @param transports at most one of each kind; the engine closes them. One whose probe failed is kept only to say
      *                   why, and never chosen.
      * @return the engine.
      */
@@ -70,10 +78,10 @@ public final class TransferEngine implements AutoCloseable {
     /**
      * What each transport can do here.
      *
-     * @return one capability a transport, in order of preference.
+     * @return one capability a transport, in the order in which they were given.
      */
     public List<Capability> capabilities() {
-        return transports.stream().map(Transport::capability).toList();
+        return given.stream().map(Transport::capability).toList();
     }
 
     /**
@@ -93,110 +101,164 @@ public final class TransferEngine implements AutoCloseable {
      * @return the answer of its probe.
      */
     public Availability availability(final TransportKind kind) {
-        return transports.stream().map(Transport::capability).filter(capability -> capability.kind() == kind)
-            .map(Capability::availability).findFirst()
-            .orElse(Availability.no(kind + " was not given to this engine", "open the engine with this transport"));
+        final Transport transport = transports.get(kind);
+        return transport == null
+            ? Availability.no(kind + " was not given to this engine", "open the engine with this transport")
+            : transport.capability().availability();
     }
 
     /**
-     * Opens a file as a segment. Opening a name that is open gives the same segment.
+     * Opens a segment that needs no token.
      *
-     * @param address {@code file:///absolute/path} of an existing regular file.
-     * @return the segment.
-     * @throws IllegalArgumentException when the address is not of that form.
-     * @throws io.kvtier.bindings.NativeException when the file cannot be opened; trying again tries again.
+     * @param address {@code file:///absolute/path} of an existing file, {@code shm:///absolute/path} or
+     *                {@code tcp://host:port/name}; see {@link SegmentAddress}.
+     * @return the segment, to be closed.
+     * @throws IllegalArgumentException when the address has none of the forms.
+     * @throws io.kvtier.bindings.NativeException when the segment cannot be opened; trying again tries again.
      */
     public Segment openSegment(final String address) {
-        final URI uri = URI.create(address);
-        if (!FILE_SCHEME.equals(uri.getScheme()) || uri.getHost() != null || uri.getPath() == null
-            || !uri.getPath().startsWith("/")) {
-            throw new IllegalArgumentException("cannot open segment '" + address
-                + "': the form is file:///absolute/path");
-        }
-        return add(new Segment(address, Segment.Kind.FILE, null));
+        return openSegment(address, AccessToken.NONE);
+    }
+
+    /**
+     * Opens a segment. A name that is open is shared, unless a file was replaced by another of its name meanwhile: then
+     * the new one is opened, and the old one stays as it is for those who have it.
+     *
+     * @param address {@code file:///absolute/path} of an existing file, {@code shm:///absolute/path} or
+     *                {@code tcp://host:port/name}; see {@link SegmentAddress}.
+     * @param token   what to show to the process that serves the segment.
+     * @return the segment, to be closed.
+     * @throws IllegalArgumentException when the address has none of the forms.
+     * @throws io.kvtier.bindings.NativeException when the segment cannot be opened; trying again tries again.
+     */
+    public Segment openSegment(final String address, final AccessToken token) {
+        final SegmentAddress parsed = SegmentAddress.parse(address);
+        return open(new SegmentTarget(parsed, null, token), identity(parsed, token));
     }
 
     /**
      * Makes a region addressable as a segment. The region stays the caller's, who closes it after the segment.
      *
-     * @param name   a name that no other segment has.
+     * @param name   a name that no other region has.
      * @param region the memory.
-     * @return the segment.
+     * @return the segment, to be closed.
      */
     public Segment register(final String name, final MemoryRegion region) {
-        return add(new Segment(name, Segment.Kind.MEMORY, region));
+        return open(new SegmentTarget(new SegmentAddress(name, Segment.Kind.MEMORY, "", 0, ""), region,
+            AccessToken.NONE), null);
     }
 
     /**
-     * Closes a segment after its running transfers have ended; new requests on it are refused at once.
+     * Prepares memory for many transfers: pins it and makes it known to devices, as far as each transport can.
      *
-     * @param segment the segment; one that is closed already is left alone.
+     * @param region long-lived memory, such as the tier that transfers read from and write to.
+     * @return what was prepared, to be closed.
+     * @throws IllegalStateException when the region is closed.
      */
-    public void close(final Segment segment) {
-        final OpenSegment open;
-        lock.lock();
-        try {
-            open = segments.get(segment.name());
-            if (open == null || open.segment != segment || open.closing) {
-                return;
-            }
-            open.closing = true;
-            while (open.running > 0) {
-                idle.awaitUninterruptibly();
-            }
-            segments.remove(segment.name());
-        } finally {
-            lock.unlock();
+    public Registration register(final MemoryRegion region) {
+        if (!region.tryRetain()) {
+            throw new IllegalStateException("cannot register " + region + ": it is closed");
         }
-        closeHandles(segment);
+        final Map<TransportKind, Availability> results = new EnumMap<>(TransportKind.class);
+        final List<Transport> prepared = new ArrayList<>();
+        for (final Transport transport : given) {
+            final Capability capability = transport.capability();
+            if (capability.availability().available() && capability.memory().contains(region.kind())) {
+                final Availability result = transport.attach(region);
+                results.put(capability.kind(), result);
+                if (result.available()) {
+                    prepared.add(transport);
+                }
+            }
+        }
+        return new Registration(region, results, prepared);
     }
 
     /**
-     * Moves bytes. All requests are validated before any is started; waits while a transport's queue is full.
+     * A transfer to be filled and submitted, and used again afterwards.
+     *
+     * @return an empty transfer.
+     */
+    public Transfer newTransfer() {
+        return new Transfer(this);
+    }
+
+    /**
+     * Moves bytes; waits while there is no room.
      *
      * @param requests what to move.
      * @return their common progress.
      * @throws TransferException INVALID, naming the request, when one cannot be done; none was started then.
      */
     public Transfer submit(final List<TransferRequest> requests) {
-        return begin(requests, false);
+        return submit(requests, TransferOptions.DEFAULT);
     }
 
     /**
-     * Moves bytes as {@link #submit}, for a caller that waits for them next. A calling platform thread then does a
-     * single slice's blocking call itself, which spares two thread switches, about as long as a small read takes; a
+     * Moves bytes.
+     *
+     * @param requests what to move. All are validated before any is started.
+     * @param options  time limit, and what to do when there is no room.
+     * @return their common progress.
+     * @throws TransferException INVALID, naming the request, when one cannot be done; BUSY when there is no room;
+     *                           TIMEOUT when there was none in time. None was started then.
+     */
+    public Transfer submit(final List<TransferRequest> requests, final TransferOptions options) {
+        final Transfer transfer = newTransfer();
+        requests.forEach(transfer::add);
+        begin(transfer, options, false);
+        return transfer;
+    }
+
+    /**
+     * Moves bytes as {@link #submit(List)}, for a caller that waits for them next. A calling platform thread then does
+     * a single slice's blocking call itself, which spares two thread switches, about as long as a small read takes; a
      * virtual thread, or a request of several slices, which can overlap, goes to the threads of the engine.
      *
      * @param requests what to move.
      * @return their common progress, often over.
-     * @throws TransferException as for {@link #submit}.
+     * @throws TransferException as for {@link #submit(List)}.
      */
     public Transfer submitAndWaitNext(final List<TransferRequest> requests) {
-        return begin(requests, !Thread.currentThread().isVirtual());
+        final Transfer transfer = newTransfer();
+        requests.forEach(transfer::add);
+        submitAndWaitNext(transfer);
+        return transfer;
     }
 
-    private Transfer begin(final List<TransferRequest> requests, final boolean here) {
-        final List<OpenSegment> entered = enter(requests);
-        final List<Planned> plan;
-        final Transfer transfer;
-        try {
-            long bytes = 0;
-            for (final TransferRequest request : requests) {
-                bytes += request.length();
-            }
-            transfer = new Transfer(bytes, () -> leave(entered));
-            plan = plan(requests, transfer);
-        } catch (final RuntimeException e) {
-            leave(entered);
-            throw e;
-        }
-        final boolean single = here && plan.size() == 1 && plan.getFirst().slices().size() == 1;
-        for (final Planned planned : plan) {
-            counts.get(planned.transport().capability().kind()).add(planned.slices());
-            planned.slices().forEach(slice -> start(planned.transport(), slice, single));
-        }
-        transfer.sliceEnded(0, null);
-        return transfer;
+    /**
+     * Moves what a transfer was filled with; waits while there is no room.
+     *
+     * @param transfer of this engine.
+     * @throws TransferException     as for {@link #submit(List)}; it can be submitted again, or cleared.
+     * @throws IllegalStateException when it was submitted already, and not cleared since.
+     */
+    public void submit(final Transfer transfer) {
+        begin(transfer, TransferOptions.DEFAULT, false);
+    }
+
+    /**
+     * Moves what a transfer was filled with.
+     *
+     * @param transfer of this engine.
+     * @param options  time limit, and what to do when there is no room.
+     * @throws TransferException     as for {@link #submit(List, TransferOptions)}; it can be submitted again, or
+     *                               cleared.
+     * @throws IllegalStateException when it was submitted already, and not cleared since.
+     */
+    public void submit(final Transfer transfer, final TransferOptions options) {
+        begin(transfer, options, false);
+    }
+
+    /**
+     * Moves what a transfer was filled with, for a caller that waits for it next; see {@link #submitAndWaitNext(List)}.
+     *
+     * @param transfer of this engine.
+     * @throws TransferException     as for {@link #submit(List)}; it can be submitted again, or cleared.
+     * @throws IllegalStateException when it was submitted already, and not cleared since.
+     */
+    public void submitAndWaitNext(final Transfer transfer) {
+        begin(transfer, TransferOptions.DEFAULT, transfer.slices().size() == 1 && !Thread.currentThread().isVirtual());
     }
 
     /**
@@ -206,22 +268,11 @@ public final class TransferEngine implements AutoCloseable {
      * @return ends when durable.
      */
     public Transfer sync(final Segment segment) {
-        final List<OpenSegment> entered = enter(List.of(segment), 0);
-        final Transfer transfer = new Transfer(0, () -> leave(entered));
-        for (final Transport transport : transports) {
-            final TransportSegment handle = segment.handle(transport.capability().kind());
-            if (handle != null) {
-                transfer.sliceAdded();
-                final Slice slice = new Slice(transfer, Direction.WRITE, MemorySegment.NULL, segment,
-                    handle, 0);
-                try {
-                    transport.sync(slice);
-                } catch (final RuntimeException | Error e) {
-                    slice.failed(e);
-                }
-            }
-        }
-        transfer.sliceEnded(0, null);
+        final Transfer transfer = newTransfer();
+        segment.open().handles().forEach((kind, handle) -> transfer.slices().addCall(segment,
+            new Route("sync", List.of(new Route.Hop(transports.get(kind), handle, counts.get(kind))))));
+        enter(transfer, TransferOptions.DEFAULT);
+        transfer.startSyncs();
         return transfer;
     }
 
@@ -235,255 +286,188 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     /**
+     * How much is under way.
+     *
+     * @return slices, in all transports together.
+     */
+    public long outstanding() {
+        return admission.slices();
+    }
+
+    /**
+     * How much is under way.
+     *
+     * @return bytes, in all transports together.
+     */
+    public long outstandingBytes() {
+        return admission.bytes();
+    }
+
+    /**
      * Whether closing gave up on transfers that did not end in time. Their memory must then stay mapped.
      *
      * @return true when transports were left open.
      */
     public boolean abandoned() {
-        lock.lock();
-        try {
-            return abandoned;
-        } finally {
-            lock.unlock();
-        }
+        return abandoned;
     }
 
-    /** Refuses new requests, waits for running ones, closes segments and transports. A second call does nothing. */
+    /**
+     * Refuses new requests, waits for running ones, closes segments and transports. A second call does nothing, or
+     * tries once more when the first one gave up.
+     */
     @Override
     public void close() {
-        final List<Runnable> closings = new ArrayList<>();
-        lock.lock();
+        closeLock.lock();
         try {
             if (closed && !abandoned) {
                 return;
             }
             closed = true;
+            admission.close();
             abandoned = !awaitIdle();
             if (abandoned) {
                 return;
             }
-            // Taken under the lock: a segment may be closed by another thread just now.
-            segments.values().forEach(open -> closings.add(() -> closeHandles(open.segment)));
-            segments.clear();
+            final List<Runnable> closings = new ArrayList<>();
+            registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open)));
+            given.forEach(transport -> closings.add(transport::close));
+            if (clock != null) {
+                clock.shutdownNow();
+            }
+            Closing.all(closings);
         } finally {
-            lock.unlock();
+            closeLock.unlock();
         }
-        transports.forEach(transport -> closings.add(transport::close));
-        closeAll(closings);
     }
 
-    private record Planned(Transport transport, List<Slice> slices) {
+    TransferConfig config() {
+        return config;
     }
 
-    private Segment add(final Segment segment) {
-        lock.lock();
+    void giveBack(final long charge) {
+        admission.giveBack(charge);
+    }
+
+    /** Runs something short after a time, unless the future is cancelled before. */
+    Future<?> after(final long delayMs, final Runnable task) {
+        closeLock.lock();
         try {
-            checkOpen();
-            final OpenSegment known = segments.get(segment.name());
-            if (known != null) {
-                return sameOrRefused(known, segment);
+            if (clock == null) {
+                clock = new ScheduledThreadPoolExecutor(1,
+                    runnable -> IoThreads.newThread("kvtier-deadlines", runnable));
+                clock.setRemoveOnCancelPolicy(true);
             }
-            segment.attach(openHandles(segment));
-            segments.put(segment.name(), new OpenSegment(segment));
-            return segment;
+            return clock.schedule(task, delayMs, TimeUnit.MILLISECONDS);
         } finally {
-            lock.unlock();
+            closeLock.unlock();
         }
     }
 
-    private static Segment sameOrRefused(final OpenSegment known, final Segment asked) {
-        if (known.closing || known.segment.region() != asked.region()) {
-            throw new IllegalStateException("segment " + asked.name() + (known.closing ? " is being closed"
-                : " is registered with another region; use another name"));
-        }
-        return known.segment;
+    private void begin(final Transfer transfer, final TransferOptions options, final boolean here) {
+        enter(transfer, options);
+        transfer.startAll(here);
     }
 
-    private Map<TransportKind, TransportSegment> openHandles(final Segment segment) {
-        final Map<TransportKind, TransportSegment> handles = new EnumMap<>(TransportKind.class);
+    /** Everything that may refuse the transfer; when this returns, it is counted and must be started. */
+    private void enter(final Transfer transfer, final TransferOptions options) {
+        final long now = options.timeoutMs() == 0 ? 0 : System.nanoTime();
+        final long limit = TimeUnit.MILLISECONDS.toNanos(options.timeoutMs());
+        transfer.begin();
+        boolean entered = false;
         try {
-            for (final Transport transport : transports) {
-                final Capability capability = transport.capability();
-                if (capability.availability().available() && capability.segments().contains(segment.kind())) {
-                    handles.put(capability.kind(), transport.open(segment));
-                }
-            }
-        } catch (final RuntimeException e) {
-            handles.values().forEach(TransportSegment::close);
-            throw e;
-        }
-        if (handles.isEmpty()) {
-            throw new IllegalStateException("no transport of this engine serves " + segment.kind() + " segments: "
-                + capabilities());
-        }
-        return handles;
-    }
-
-    private List<Planned> plan(final List<TransferRequest> requests, final Transfer transfer) {
-        final List<Planned> plan = new ArrayList<>(requests.size());
-        for (int i = 0; i < requests.size(); i++) {
-            final TransferRequest request = requests.get(i);
-            final Transport transport = choose(request, i);
-            final List<Slice> slices = cut(request, transport, transfer);
-            for (final Slice slice : slices) {
-                final String problem = transport.check(slice);
-                if (problem != null) {
-                    throw invalid(request, i, problem);
-                }
-            }
-            plan.add(new Planned(transport, slices));
-        }
-        return plan;
-    }
-
-    private Transport choose(final TransferRequest request, final int index) {
-        final Segment segment = request.segment();
-        Transport first = null;
-        for (final Transport transport : transports) {
-            final TransportKind kind = transport.capability().kind();
-            if (segment.handle(kind) != null) {
-                if (request.hint() == kind) {
-                    return transport;
-                }
-                if (first == null) {
-                    first = transport;
-                }
-            }
-        }
-        if (request.hint() != null && request.strict()) {
-            throw invalid(request, index, "transport " + request.hint() + " was demanded and cannot serve it: "
-                + availability(request.hint()).reason());
-        }
-        return first;
-    }
-
-    private List<Slice> cut(final TransferRequest request, final Transport transport, final Transfer transfer) {
-        final TransportSegment handle = request.segment().handle(transport.capability().kind());
-        final long sliceBytes = config.sliceBytes();
-        final List<Slice> slices = new ArrayList<>(Math.toIntExact(request.length() / sliceBytes + 1));
-        for (long done = 0; done < request.length(); done += sliceBytes) {
-            final long length = Math.min(sliceBytes, request.length() - done);
-            slices.add(new Slice(transfer, request.direction(), request.local().segment().asSlice(done, length),
-                request.segment(), handle, request.offset() + done));
-        }
-        return slices;
-    }
-
-    private static void start(final Transport transport, final Slice slice, final boolean here) {
-        slice.added();
-        try {
-            if (here) {
-                transport.run(slice);
-            } else {
-                transport.submit(slice);
+            transfer.slices().enter();
+            entered = true;
+            final long charge = admission.charge(transfer.slices().size(), transfer.bytes());
+            admit(transfer, charge, options, now == 0 ? 0 : now + limit);
+            transfer.admitted(charge);
+            if (now != 0) {
+                transfer.endBy(TimeUnit.NANOSECONDS.toMillis(Math.max(0, now + limit - System.nanoTime())));
             }
         } catch (final RuntimeException | Error e) {
-            // An Error too (no thread left, for one), or the transfer would never end.
-            slice.failed(e);
+            if (entered) {
+                transfer.slices().leave();
+            }
+            transfer.abandon();
+            throw e;
         }
     }
 
-    private List<OpenSegment> enter(final List<TransferRequest> requests) {
-        final List<Segment> wanted = new ArrayList<>(requests.size());
-        for (int i = 0; i < requests.size(); i++) {
-            final TransferRequest request = requests.get(i);
-            final long end = request.offset() + request.length();
-            if (request.offset() < 0 || end < request.offset()) {
-                throw invalid(request, i, "offset " + request.offset() + " is negative or runs past 2^63");
-            }
-            final MemorySegment local = request.local().segment();
-            if (!local.isNative()) {
-                throw invalid(request, i, "the local memory is a heap array, which can move; copy it to native memory");
-            }
-            if (request.direction() == Direction.READ && local.isReadOnly()) {
-                throw invalid(request, i, "the local memory to read into is read-only");
-            }
-            wanted.add(request.segment());
+    private void admit(final Transfer transfer, final long charge, final TransferOptions options,
+        final long deadlineNanos) {
+        // A thread of a transport that waited for room would wait for itself.
+        final boolean wait = options.whenFull() == TransferOptions.WhenFull.WAIT && !IoThreads.isIoThread();
+        switch (admission.take(charge, wait, deadlineNanos)) {
+            case ADMITTED -> { }
+            case CLOSED -> throw new IllegalStateException("the transfer engine is closed");
+            case TIMEOUT -> throw refused(TransferFailure.Kind.TIMEOUT, transfer, "there was no room for it within "
+                + options.timeoutMs() + " ms: ");
+            default -> throw refused(TransferFailure.Kind.BUSY, transfer, "there is no room for it, and "
+                + (options.whenFull() == TransferOptions.WhenFull.WAIT ? "a callback cannot wait: "
+                    : "it was not to wait: "));
         }
-        return enter(wanted, requests.size());
     }
 
-    private List<OpenSegment> enter(final List<Segment> wanted, final int requests) {
-        final List<OpenSegment> entered = new ArrayList<>(requests);
-        lock.lock();
-        try {
-            checkOpen();
-            for (final Segment segment : wanted) {
-                final OpenSegment open = segments.get(segment.name());
-                if (open == null || open.segment != segment || open.closing) {
-                    throw new TransferException(new TransferFailure(TransferFailure.Kind.INVALID, "", 0, false,
-                        segment.name(), 0, 0, "the segment is closed; open it again"));
-                }
-                entered.add(open);
-            }
-            entered.forEach(open -> open.running++);
-            running++;
-        } finally {
-            lock.unlock();
-        }
-        return entered;
-    }
-
-    private void leave(final List<OpenSegment> entered) {
-        lock.lock();
-        try {
-            entered.forEach(open -> open.running--);
-            running--;
-            idle.signalAll();
-        } finally {
-            lock.unlock();
-        }
+    private TransferException refused(final TransferFailure.Kind kind, final Transfer transfer, final String why) {
+        return new TransferException(new TransferFailure(kind, "", 0, true, "", 0, transfer.bytes(), why
+            + admission.slices() + " of " + config.maxOutstanding() + " slices and " + admission.bytes() + " of "
+            + config.maxOutstandingBytes() + " bytes are under way; try later, or raise maxOutstanding and "
+            + "maxOutstandingBytes"));
     }
 
     private boolean awaitIdle() {
-        long left = TimeUnit.MILLISECONDS.toNanos(config.closeTimeoutMs());
-        boolean interrupted = false;
-        while (running > 0 && left > 0) {
-            try {
-                left = idle.awaitNanos(left);
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
+        final long nanos = TimeUnit.MILLISECONDS.toNanos(config.closeTimeoutMs());
+        if (admission.awaitEmpty(nanos)) {
+            return true;
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return running == 0;
+        given.forEach(Transport::abort);
+        return admission.awaitEmpty(nanos);
     }
 
-    private void checkOpen() {
-        if (closed) {
-            throw new IllegalStateException("the transfer engine is closed");
+    private Segment open(final SegmentTarget target, final Object identity) {
+        final OpenSegment wanted = new OpenSegment(target, identity, Map.of(), Map.of());
+        return new Segment(this, registry, registry.share(wanted, () -> {
+            final OpenSegment opened = openHandles(target, identity);
+            opened.lay(config.selection(), transports, counts);
+            return opened;
+        }));
+    }
+
+    /** What tells a file from the one that had its name before; null where nothing does. */
+    private static Object identity(final SegmentAddress address, final AccessToken token) {
+        if (address.kind() == Segment.Kind.REMOTE) {
+            return token;
+        }
+        try {
+            return Files.readAttributes(Path.of(address.path()), BasicFileAttributes.class).fileKey();
+        } catch (final IOException e) {
+            // Opening it will say what is wrong with it.
+            return null;
         }
     }
 
-    private static void closeHandles(final Segment segment) {
-        final List<Runnable> closings = new ArrayList<>();
-        segment.handles().forEach(handle -> closings.add(handle::close));
-        closeAll(closings);
-    }
-
-    /** Runs all of it; the first exception is thrown at the end and carries the others. */
-    private static void closeAll(final List<Runnable> closings) {
+    /** Opens the segment in every transport that serves its kind; it is enough that one can. */
+    private OpenSegment openHandles(final SegmentTarget target, final Object identity) {
+        final Map<TransportKind, TransportSegment> handles = new EnumMap<>(TransportKind.class);
+        final Map<TransportKind, String> refusals = new EnumMap<>(TransportKind.class);
         RuntimeException first = null;
-        for (final Runnable closing : closings) {
-            try {
-                closing.run();
-            } catch (final RuntimeException e) {
-                if (first == null) {
-                    first = e;
-                } else if (first != e) {
-                    first.addSuppressed(e);
+        for (final Transport transport : given) {
+            final Capability capability = transport.capability();
+            if (capability.availability().available() && capability.segments().contains(target.address().kind())) {
+                try {
+                    handles.put(capability.kind(), transport.open(target));
+                } catch (final RuntimeException e) {
+                    first = first == null ? e : first;
+                    refusals.put(capability.kind(), String.valueOf(e.getMessage()));
                 }
             }
         }
-        if (first != null) {
-            throw first;
+        if (handles.isEmpty()) {
+            throw first != null ? first : new IllegalStateException("no transport of this engine serves "
+                + target.address().kind() + " segments: " + capabilities());
         }
-    }
-
-    private static TransferException invalid(final TransferRequest request, final int index, final String problem) {
-        return new TransferException(new TransferFailure(TransferFailure.Kind.INVALID, "", 0, false,
-            request.segment().name(), request.offset(), request.length(), "request " + index + ": " + problem));
+        refusals.forEach((kind, why) -> LOG.log(Logger.Level.WARNING, "{0} is opened without {1}: {2}",
+            target.address().name(), kind, why));
+        return new OpenSegment(target, identity, handles, refusals);
     }
 }

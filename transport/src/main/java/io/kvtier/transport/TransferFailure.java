@@ -1,12 +1,16 @@
 package io.kvtier.transport;
 
+import io.kvtier.bindings.cuda.CudaException;
+import io.kvtier.bindings.cufile.CuFileException;
+import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
+import java.util.Set;
 
 /**
  * Why bytes were not moved, as data.
  *
  * @param kind      the kind of failure.
- * @param domain    who numbers the code: {@code errno}, or empty when there is none.
+ * @param domain    who numbers the code: {@code errno}, {@code cuda}, {@code cufile}, or empty when there is none.
  * @param code      the native code, or 0.
  * @param retryable whether another transport, or the same one later, may succeed.
  * @param segment   the segment's name.
@@ -24,22 +28,39 @@ public record TransferFailure(Kind kind, String domain, int code, boolean retrya
         CANCELED,
         /** It did not end in time. */
         TIMEOUT,
+        /** There was no room for it, and it was not to wait. */
+        BUSY,
         /** The segment ended before the length was reached. */
         SHORT,
         /** The device, the file system or the memory failed. */
         FAILED
     }
 
+    /** Errors that another transport would meet as well: no space, no permission, no such file, wrong descriptor. */
+    private static final Set<Integer> FINAL_ERRNOS =
+        Set.of(Errno.ENOSPC, Errno.EDQUOT, Errno.EROFS, Errno.EACCES, Errno.EPERM, Errno.EFBIG, Errno.ENOENT,
+            Errno.EBADF);
+
     /**
-     * A native call that failed under a slice.
+     * What was thrown under a slice.
      *
      * @param slice the slice.
      * @param error what the call said.
      * @return the failure.
      */
     static TransferFailure of(final Slice slice, final Throwable error) {
-        final boolean errno = error instanceof ErrnoException;
-        return new TransferFailure(Kind.FAILED, errno ? "errno" : "", errno ? ((ErrnoException) error).errno() : 0,
-            errno, slice.segment().name(), slice.offset(), slice.length(), String.valueOf(error.getMessage()));
+        return switch (error) {
+            case TransferException known -> known.failure();
+            case ErrnoException e -> of(slice, "errno", e.errno(), !FINAL_ERRNOS.contains(e.errno()), e);
+            case CuFileException e -> of(slice, "cufile", e.code(), true, e);
+            case CudaException e -> of(slice, "cuda", e.code(), false, e);
+            default -> of(slice, "", 0, false, error);
+        };
+    }
+
+    private static TransferFailure of(final Slice slice, final String domain, final int code, final boolean retryable,
+        final Throwable error) {
+        return new TransferFailure(Kind.FAILED, domain, code, retryable, slice.segment().name(), slice.offset(),
+            slice.length(), String.valueOf(error.getMessage()));
     }
 }

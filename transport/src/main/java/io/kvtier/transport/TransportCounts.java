@@ -1,23 +1,55 @@
 package io.kvtier.transport;
 
-import java.util.List;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What an engine has asked of one transport. <b>Threading:</b> thread-safe. */
+/** What an engine has asked of one transport, and how it went. <b>Threading:</b> thread-safe; counting never waits. */
 final class TransportCounts {
-    private final LongAdder transfers = new LongAdder();
+    private final LongAdder started = new LongAdder();
+    private final LongAdder ended = new LongAdder();
     private final LongAdder readBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
+    private final LongAdder fallbacks = new LongAdder();
+    private final Map<TransferFailure.Kind, AtomicLong> failures = new EnumMap<>(TransferFailure.Kind.class);
+    private final LatencyHistogram latency = new LatencyHistogram();
 
-    /** Counts the slices of one request. */
-    void add(final List<Slice> slices) {
-        transfers.increment();
-        for (final Slice slice : slices) {
-            (slice.direction() == Direction.READ ? readBytes : writtenBytes).add(slice.length());
+    TransportCounts() {
+        for (final TransferFailure.Kind kind : TransferFailure.Kind.values()) {
+            failures.put(kind, new AtomicLong());
         }
     }
 
+    void started() {
+        started.increment();
+    }
+
+    void ended(final Slice slice, final TransferFailure problem) {
+        latency.record(System.nanoTime() - slice.startedNanos());
+        if (problem == null) {
+            (slice.direction() == Direction.READ ? readBytes : writtenBytes).add(slice.length());
+        } else {
+            failures.get(problem.kind()).getAndIncrement();
+        }
+        ended.increment();
+    }
+
+    void fellBack() {
+        fallbacks.increment();
+    }
+
     TransportStats stats(final TransportKind kind) {
-        return new TransportStats(kind, transfers.sum(), readBytes.sum(), writtenBytes.sum());
+        final Map<TransferFailure.Kind, Long> failed = new EnumMap<>(TransferFailure.Kind.class);
+        failures.forEach((failure, count) -> {
+            if (count.get() > 0) {
+                failed.put(failure, count.get());
+            }
+        });
+        // Ended first: a slice that ends between the two readings must not make the difference negative.
+        final long over = ended.sum();
+        final long operations = started.sum();
+        return new TransportStats(kind, operations, readBytes.sum(), writtenBytes.sum(), operations - over, failed,
+            fallbacks.sum(), latency.stats());
     }
 }

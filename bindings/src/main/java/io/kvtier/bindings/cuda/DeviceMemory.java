@@ -77,6 +77,15 @@ public final class DeviceMemory implements AutoCloseable {
         references.release();
     }
 
+    /**
+     * Takes a reference that keeps the memory from being freed, unless it is closed.
+     *
+     * @return false when closed.
+     */
+    public boolean tryRetain() {
+        return references.tryAcquire();
+    }
+
     @Override
     public void close() {
         references.close();

@@ -94,6 +94,20 @@ public final class PinnedMemory implements AutoCloseable {
         return segment;
     }
 
+    /**
+     * Takes a reference that keeps the memory from being freed, unless it is closed.
+     *
+     * @return false when closed.
+     */
+    public boolean tryRetain() {
+        return references.tryAcquire();
+    }
+
+    /** Gives a reference back that {@link #tryRetain()} took. */
+    public void release() {
+        references.release();
+    }
+
     @Override
     public void close() {
         references.close();

@@ -58,7 +58,7 @@ class FallbackPosixTransportTest {
             engine.submit(List.of(TransferRequest.write(local.slice(0, SIZE), segment, 0))).await();
         }
         assertArrayEquals(PatternBytes.of(2, SIZE), Files.readAllBytes(path));
-        engine.close(segment);
+        segment.close();
         assertEquals(List.of(), OpenDescriptors.of(path.toString()));
     }
 

@@ -78,7 +78,7 @@ final class DataFile implements AutoCloseable {
 
     @Override
     public void close() {
-        engine.close(segment);
+        segment.close();
     }
 
     private Transfer start(final PendingStore pending) {

@@ -7,12 +7,12 @@ import io.kvtier.transport.Capability;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
 import java.lang.foreign.MemorySegment;
-import java.net.URI;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -21,13 +21,12 @@ import java.util.concurrent.BlockingQueue;
  * Files by {@code pread} and {@code pwrite} on platform threads; always there.
  *
  * <p><b>Threading:</b> thread-safe; one slice runs on one thread. <b>Lifetime:</b> owns its threads and one bounce
- * buffer a thread. <b>Blocking:</b> {@link #submit} waits for a place in the queue.
+ * buffer a thread. <b>Blocking:</b> {@link #run}, while its slice
+ * moves.
  */
 public final class PosixTransport implements Transport {
     /** Staging memory of one thread: enough to amortize a call, small enough to stay in cache. */
     private static final long BOUNCE_BYTES = 1L << 20;
-    /** Slices that may wait or run. With slices of at most 16 MiB this bounds the bytes in flight as well. */
-    private static final int QUEUE_DEPTH = 256;
 
     private static final Capability CAPABILITY = new Capability(TransportKind.POSIX, Set.of(Segment.Kind.FILE),
         Availability.yes("pread and pwrite of the C library"));
@@ -58,7 +57,7 @@ public final class PosixTransport implements Transport {
     public PosixTransport(final FileOpener opener, final int ioThreads, final boolean direct) {
         this.opener = opener;
         this.direct = direct;
-        this.threads = new IoThreads("kvtier-io", ioThreads, Math.max(QUEUE_DEPTH, ioThreads));
+        this.threads = new IoThreads("kvtier-io", ioThreads, Integer.MAX_VALUE);
         this.bounceRegion = HostRegion.allocate(NativeTag.BOUNCE, ioThreads * BOUNCE_BYTES);
         this.bounces = new ArrayBlockingQueue<>(ioThreads);
         for (int i = 0; i < ioThreads; i++) {
@@ -72,8 +71,8 @@ public final class PosixTransport implements Transport {
     }
 
     @Override
-    public TransportSegment open(final Segment segment) {
-        return FileHandle.open(opener, URI.create(segment.name()).getPath(), direct);
+    public TransportSegment open(final SegmentTarget target) {
+        return FileHandle.open(opener, target.address().path(), direct);
     }
 
     @Override

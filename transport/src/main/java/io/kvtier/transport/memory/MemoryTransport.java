@@ -1,9 +1,11 @@
 package io.kvtier.transport.memory;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
@@ -21,10 +23,10 @@ public final class MemoryTransport implements Transport {
     private static final Capability CAPABILITY = new Capability(TransportKind.MEMORY, Set.of(Segment.Kind.MEMORY),
         Availability.yes("copies by the JVM"));
 
-    private record RegionHandle(MemorySegment memory) implements TransportSegment {
+    private record RegionHandle(HostMemory region) implements TransportSegment {
         @Override
         public long byteSize() {
-            return memory.byteSize();
+            return region.byteSize();
         }
 
         @Override
@@ -44,14 +46,18 @@ public final class MemoryTransport implements Transport {
     }
 
     @Override
-    public TransportSegment open(final Segment segment) {
-        return new RegionHandle(segment.region().segment());
+    public TransportSegment open(final SegmentTarget target) {
+        if (target.region() instanceof HostMemory host) {
+            return new RegionHandle(host);
+        }
+        throw new IllegalArgumentException("segment " + target.address().name() + " is memory of a device, which the "
+            + "processor cannot copy");
     }
 
     @Override
     public String check(final Slice slice) {
-        final MemorySegment memory = ((RegionHandle) slice.handle()).memory();
-        if (!isUsable(slice.local())) {
+        final MemorySegment memory = ((RegionHandle) slice.handle()).region().segment();
+        if (!isUsable(((HostMemory) slice.region()).segment())) {
             return "the local memory is closed or belongs to another thread";
         }
         if (!isUsable(memory)) {
@@ -78,12 +84,17 @@ public final class MemoryTransport implements Transport {
             return;
         }
         try {
-            final MemorySegment memory = ((RegionHandle) slice.handle()).memory();
+            final HostMemory region = ((RegionHandle) slice.handle()).region();
+            final HostMemory local = (HostMemory) slice.region();
             if (slice.direction() == Direction.READ) {
-                MemorySegment.copy(memory, slice.offset(), slice.local(), 0, slice.length());
+                MemorySegment.copy(region.segment(), slice.offset(), local.segment(), slice.localOffset(),
+                    slice.length());
             } else {
-                MemorySegment.copy(slice.local(), 0, memory, slice.offset(), slice.length());
+                MemorySegment.copy(local.segment(), slice.localOffset(), region.segment(), slice.offset(),
+                    slice.length());
             }
+            region.raiseFault();
+            local.raiseFault();
         } catch (final IllegalStateException | InternalError e) {
             // A region closed too early, or a mapped file that was cut under the copy.
             slice.failed(e);
