@@ -35,6 +35,10 @@ class SegmentRegistryTest {
     @TempDir
     private Path directory;
 
+    private static TransferEngine posixEngine() {
+        return TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true)));
+    }
+
     private static byte[] read(final TransferEngine engine, final Segment segment) {
         try (HostRegion local = HostRegion.allocate(NativeTag.TEST, BYTES)) {
             engine.submit(List.of(TransferRequest.read(local.slice(0, BYTES), segment, 0))).await();
@@ -46,7 +50,7 @@ class SegmentRegistryTest {
     void shouldOpenTheNewFileAndKeepTheOldOneWhenANameWasGivenToAnother() throws IOException {
         final Path path = Files.write(directory.resolve("f"), PatternBytes.of(1, BYTES));
         final String name = path.toUri().toString();
-        try (TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true)))) {
+        try (TransferEngine engine = posixEngine()) {
             final Segment old = engine.openSegment(name);
             Files.write(directory.resolve("g"), PatternBytes.of(2, BYTES));
             Files.move(directory.resolve("g"), path, StandardCopyOption.REPLACE_EXISTING);
@@ -68,7 +72,7 @@ class SegmentRegistryTest {
     @Test
     void shouldOpenAFileThatWasMissingBefore() throws IOException {
         final Path path = directory.resolve("late");
-        try (TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true)))) {
+        try (TransferEngine engine = posixEngine()) {
             final RuntimeException e =
                 assertThrows(RuntimeException.class, () -> engine.openSegment(path.toUri().toString()));
             assertTrue(e.getMessage().contains("ENOENT"), e.getMessage());

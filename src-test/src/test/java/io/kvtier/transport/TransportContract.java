@@ -473,7 +473,8 @@ public abstract class TransportContract {
         final HostRegion local = region(4L * length);
         final List<Transfer> transfers = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            transfers.add(with.submit(List.of(TransferRequest.read(local.slice((long) i * length, length), segment, 0))));
+            final RegionSlice target = local.slice((long) i * length, length);
+            transfers.add(with.submit(List.of(TransferRequest.read(target, segment, 0))));
         }
 
         with.close();
