@@ -4,8 +4,10 @@
 module io.kvtier.transport {
     requires transitive io.kvtier.alloc;
     requires jdk.jfr;
+    requires msgpack.core;
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;
     exports io.kvtier.transport.memory;
+    exports io.kvtier.transport.rpc;
 }
