@@ -16,7 +16,8 @@ package io.kvtier.bindings.uring;
  * time, or from before a rebuild, or that nobody asked for, is recognised and can neither end another operation nor
  * free its memory.
  *
- * <p>While an operation is open the slot refers to its memory, so that the garbage collector does not free what an
+ * <p>While an operation is open the slot refers to its memory, or to the array that names the segments of a vectored
+ * one, so that the garbage collector does not free what an
  * automatic arena holds; a shared arena must be kept open by whoever owns it.
  *
  * <p><b>Threading:</b> the owner of the ring. <b>Allocation:</b> none after construction.
@@ -107,6 +108,9 @@ final class Operations {
         }
         tokens[slot] = NO_TOKEN;
         results[slot] = result;
+        if (memory[slot] instanceof IoVectors.IoVector vector) {
+            vector.giveBack();
+        }
         memory[slot] = null;
         if (files[slot] != null) {
             files[slot].use(-1);

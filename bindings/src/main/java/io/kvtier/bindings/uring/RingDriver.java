@@ -327,6 +327,11 @@ final class RingDriver {
         }
     }
 
+    boolean drainedWithoutEntering() {
+        collect();
+        return operations.open() == 0;
+    }
+
     /** As many as there is room for. */
     private void askCancelAll() {
         int slot = operations.findOpen(0, 0, true);

@@ -85,6 +85,8 @@ final class UringLayout {
 
     // enum io_uring_op
     static final int OP_NOP = 0;
+    static final int OP_READV = 1;
+    static final int OP_WRITEV = 2;
     static final int OP_FSYNC = 3;
     static final int OP_READ_FIXED = 4;
     static final int OP_WRITE_FIXED = 5;

@@ -113,7 +113,7 @@ final class SimulatedKernel implements UringKernel {
 
         private void start(final long at) {
             final long token = entries.get(JAVA_LONG, at + UringLayout.SQE_USER_DATA);
-            final int length = entries.get(JAVA_INT, at + UringLayout.SQE_LENGTH);
+            final int length = length(at);
             if (Operations.kind(token) == Operations.KIND_WAKE) {
                 wakeReads.add(new long[] {token, length});
                 wakeUp();
@@ -124,6 +124,21 @@ final class SimulatedKernel implements UringKernel {
             } else {
                 post(token, results.isEmpty() ? length : results.poll());
             }
+        }
+
+        private int length(final long at) {
+            final int length = entries.get(JAVA_INT, at + UringLayout.SQE_LENGTH);
+            final byte opcode = entries.get(JAVA_BYTE, at + UringLayout.SQE_OPCODE);
+            if (opcode != UringLayout.OP_READV && opcode != UringLayout.OP_WRITEV) {
+                return length;
+            }
+            final MemorySegment vector = MemorySegment.ofAddress(entries.get(JAVA_LONG, at + UringLayout.SQE_ADDRESS))
+                .reinterpret(length * UringLayout.IOVEC_BYTES);
+            long sum = 0;
+            for (int i = 0; i < length; i++) {
+                sum += vector.get(JAVA_LONG, i * UringLayout.IOVEC_BYTES + UringLayout.IOVEC_LENGTH);
+            }
+            return Math.toIntExact(sum);
         }
 
         private void cancel(final long token, final long target) {

@@ -12,7 +12,7 @@ class UringLayoutTest {
     private Path directory;
 
     private CompiledNumbers numbers() throws IOException, InterruptedException {
-        return CompiledNumbers.of(directory, "sys/syscall.h", "sys/uio.h", "sys/mman.h", "sys/eventfd.h",
+        return CompiledNumbers.of(directory, "limits.h", "sys/syscall.h", "sys/uio.h", "sys/mman.h", "sys/eventfd.h",
             "linux/time_types.h", "linux/io_uring.h");
     }
 
@@ -80,6 +80,9 @@ class UringLayoutTest {
             .add("sizeof(struct iovec)", UringLayout.IOVEC_BYTES)
             .add("offsetof(struct iovec, iov_base)", UringLayout.IOVEC_BASE)
             .add("offsetof(struct iovec, iov_len)", UringLayout.IOVEC_LENGTH)
+            .add("sizeof(((struct iovec *) 0)->iov_base)", Long.BYTES)
+            .add("sizeof(((struct iovec *) 0)->iov_len)", Long.BYTES)
+            .add("IOV_MAX", SegmentVector.MAX_SEGMENTS)
             .add("sizeof(struct io_uring_probe)", UringLayout.PROBE_BYTES)
             .add("offsetof(struct io_uring_probe, ops_len)", UringLayout.PROBE_LENGTH)
             .add("sizeof(struct io_uring_probe_op)", UringLayout.PROBE_OP_BYTES)
@@ -100,6 +103,8 @@ class UringLayoutTest {
             .add("__NR_io_uring_enter", UringLayout.SYS_ENTER)
             .add("__NR_io_uring_register", UringLayout.SYS_REGISTER)
             .add("IORING_OP_NOP", UringLayout.OP_NOP)
+            .add("IORING_OP_READV", UringLayout.OP_READV)
+            .add("IORING_OP_WRITEV", UringLayout.OP_WRITEV)
             .add("IORING_OP_FSYNC", UringLayout.OP_FSYNC)
             .add("IORING_OP_READ_FIXED", UringLayout.OP_READ_FIXED)
             .add("IORING_OP_WRITE_FIXED", UringLayout.OP_WRITE_FIXED)
