@@ -327,9 +327,9 @@ final class RingDriver {
         }
     }
 
-    boolean drainedWithoutEntering() {
+    /** Takes what lies in the queue, for a thread that may not enter the kernel with this ring. */
+    void collectOnly() {
         collect();
-        return operations.open() == 0;
     }
 
     /** As many as there is room for. */

@@ -2,6 +2,8 @@ package io.kvtier.bindings.uring;
 
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -19,6 +21,7 @@ final class RingParts {
 
     private final UringOptions options;
     private final Operations operations;
+    private final Witness witness;
     private final ResourceTable table;
     private final IoVectors vectors;
     private final Waker waker;
@@ -29,19 +32,18 @@ final class RingParts {
               final UringOptions options) {
         this.options = options;
         operations = new Operations(options.depth());
-        table = new ResourceTable(kernel, options);
         vectors = new IoVectors();
+        final Deque<Runnable> undo = new ArrayDeque<>(List.of(vectors::close));
         try {
+            witness = new Witness(kernel);
+            undo.push(() -> witness.close(0));
+            table = new ResourceTable(kernel, options, witness.descriptor());
+            undo.push(table::close);
             waker = new Waker(kernel);
-        } catch (final ErrnoException e) {
-            closeMemory();
-            throw e;
-        }
-        try {
+            undo.push(waker::close);
             driver = new RingDriver(kernel, features, options, operations, table, waker);
         } catch (final ErrnoException e) {
-            waker.close();
-            closeMemory();
+            undo.forEach(Runnable::run);
             throw e;
         }
         resources = new RingResources(ring, table, driver, options.bufferSlots());
@@ -76,13 +78,19 @@ final class RingParts {
     void close(final boolean byOwner) {
         driver.withdraw(-Errno.ECANCELED);
         final int open = operations.open();
-        final boolean drained = byOwner ? driver.drained(true) : driver.drainedWithoutEntering();
+        if (byOwner) {
+            driver.drained(true);
+        } else {
+            driver.collectOnly();
+        }
         final int left = operations.open();
+        driver.ring().shut();
         RuntimeException failure = null;
-        if (drained || left == 0) {
-            driver.ring().close();
+        if (witness.close(left == 0 ? 0 : options.drainTimeoutMs()) || left == 0) {
+            driver.ring().ended();
             resources.releaseMemory();
-            closeMemory();
+            vectors.close();
+            table.close();
         } else {
             failure = abandon(left, open);
         }
@@ -94,19 +102,13 @@ final class RingParts {
         }
     }
 
-    /** Buffers stay counted: the kernel holds them pinned for as long as it cannot end the operations. */
+    /** The ring stays counted, and so do its buffers: the kernel holds them pinned until the operations end. */
     private IllegalStateException abandon(final int left, final int open) {
-        driver.ring().abandon();
         Uring.countAbandoned();
         LEAKED.add(List.of(operations, table, resources, vectors));
         resources.abandonMemory();
         return new IllegalStateException(left + " of " + open + " operations did not end within "
             + options.drainTimeoutMs() + " ms of closing the ring; the ring was leaked, and their memory must not be"
             + " freed");
-    }
-
-    private void closeMemory() {
-        vectors.close();
-        table.close();
     }
 }

@@ -12,8 +12,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A kernel that does as it is told: takes fewer entries than offered, fails calls, keeps operations for ever, ends them
@@ -51,6 +53,9 @@ final class SimulatedKernel implements UringKernel {
     private final Map<Long, Long> mappings = new HashMap<>();
     private int mapError;
     private int eventError;
+    private int pipeError;
+    private int pipeEnds;
+    private final Set<Integer> eventDescriptors = new HashSet<>();
     private int secondEnterError;
     private int events;
     private int nextDescriptor = 1000;
@@ -201,9 +206,8 @@ final class SimulatedKernel implements UringKernel {
         eventError = errno;
     }
 
-    /** Forgets what a leaked ring has mapped. */
-    void forgetMappings() {
-        mappings.clear();
+    void failPipe(final int errno) {
+        pipeError = errno;
     }
 
     void failMap(final int errno) {
@@ -235,7 +239,7 @@ final class SimulatedKernel implements UringKernel {
     }
 
     int openDescriptors() {
-        return instances.size();
+        return instances.size() + eventDescriptors.size() + pipeEnds;
     }
 
     int openMappings() {
@@ -350,7 +354,11 @@ final class SimulatedKernel implements UringKernel {
 
     @Override
     public synchronized int eventDescriptor() {
-        return eventError != 0 ? -eventError : nextDescriptor++;
+        if (eventError != 0) {
+            return -eventError;
+        }
+        eventDescriptors.add(nextDescriptor);
+        return nextDescriptor++;
     }
 
     @Override
@@ -361,7 +369,24 @@ final class SimulatedKernel implements UringKernel {
     }
 
     @Override
+    public synchronized long pipe() {
+        if (pipeError != 0) {
+            return -pipeError;
+        }
+        pipeEnds += 2;
+        return nextDescriptor++ | (long) nextDescriptor++ << Integer.SIZE;
+    }
+
+    /** A closed instance cancels what it holds, unless it is deaf: then it never goes. */
+    @Override
+    public synchronized int awaitHangUp(final int readingEnd, final int limitMs) {
+        return deaf ? 0 : 1;
+    }
+
+    @Override
     public synchronized void close(final int descriptor) {
-        instances.remove(descriptor);
+        if (instances.remove(descriptor) == null && !eventDescriptors.remove((Integer) descriptor)) {
+            pipeEnds--;
+        }
     }
 }

@@ -13,7 +13,7 @@ class UringLayoutTest {
 
     private CompiledNumbers numbers() throws IOException, InterruptedException {
         return CompiledNumbers.of(directory, "limits.h", "sys/syscall.h", "sys/uio.h", "sys/mman.h", "sys/eventfd.h",
-            "linux/time_types.h", "linux/io_uring.h");
+            "fcntl.h", "poll.h", "linux/time_types.h", "linux/io_uring.h");
     }
 
     @Test
@@ -141,6 +141,13 @@ class UringLayoutTest {
             .add("PROT_READ | PROT_WRITE", LinuxKernel.PROT_READ_WRITE)
             .add("MAP_SHARED | MAP_POPULATE", LinuxKernel.MAP_SHARED_POPULATE)
             .add("EFD_CLOEXEC", LinuxKernel.EFD_CLOEXEC)
+            .add("O_CLOEXEC", LinuxKernel.O_CLOEXEC)
+            .add("POLLHUP", LinuxKernel.POLLHUP)
+            .add("sizeof(struct pollfd)", LinuxKernel.POLL_BYTES)
+            .add("offsetof(struct pollfd, fd)", LinuxKernel.POLL_DESCRIPTOR)
+            .add("offsetof(struct pollfd, events)", LinuxKernel.POLL_EVENTS)
+            .add("offsetof(struct pollfd, revents)", LinuxKernel.POLL_RETURNED)
+            .add("sizeof(nfds_t)", Long.BYTES)
             .compare(directory);
     }
 }

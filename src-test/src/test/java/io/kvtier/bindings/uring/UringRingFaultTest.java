@@ -332,14 +332,13 @@ class UringRingFaultTest {
         final NativeResources.Usage now = NativeResources.snapshot().get(NativeTag.IO_RING);
         assertEquals(rings.handles() + 1, now.handles());
         assertEquals(0, kernel.openDescriptors());
-        assertEquals(2, kernel.openMappings());
+        assertEquals(0, kernel.openMappings());
         ring.close();
         attached.close();
         buffer.close();
         // The simulated kernel will not write any more: undo the leak for the checks behind this test.
         NativeResources.released(NativeTag.RING_BUFFER, 10);
         NativeResources.released(NativeTag.IO_RING, now.bytes() - rings.bytes());
-        kernel.forgetMappings();
     }
 
     @Test
@@ -347,7 +346,7 @@ class UringRingFaultTest {
         final List<Runnable> faults = List.of(() -> kernel.failSetup(Errno.ENOMEM), () -> kernel.failMap(Errno.ENOMEM),
             () -> kernel.failRegister(UringLayout.REGISTER_FILES, Errno.EMFILE),
             () -> kernel.failRegister(UringLayout.REGISTER_BUFFERS, Errno.ENOMEM),
-            () -> kernel.failEvent(Errno.EMFILE));
+            () -> kernel.failEvent(Errno.EMFILE), () -> kernel.failPipe(Errno.EMFILE));
         for (final Runnable fault : faults) {
             fault.run();
             assertThrows(ErrnoException.class, () -> ring(4));
@@ -355,6 +354,7 @@ class UringRingFaultTest {
             kernel.failRegister(UringLayout.REGISTER_FILES, 0);
             kernel.failRegister(UringLayout.REGISTER_BUFFERS, 0);
             kernel.failEvent(0);
+            kernel.failPipe(0);
             assertEquals(0, kernel.openDescriptors());
             assertEquals(0, kernel.openMappings());
         }
