@@ -40,6 +40,8 @@ final class SimulatedKernel implements UringKernel {
     boolean holding;
     /** Whether cancel requests end nothing. */
     boolean deaf;
+    /** Whether cancel requests end nothing, but closing the instance does. */
+    boolean deafUntilClosed;
     /** Places that the completion queue has less than the ring was told. */
     int completionsMissing;
 
@@ -148,7 +150,7 @@ final class SimulatedKernel implements UringKernel {
 
         private void cancel(final long token, final long target) {
             if (wakeReads.removeIf(one -> one[0] == target)
-                || !deaf && held.removeIf(one -> one[0] == target)) {
+                || !deaf && !deafUntilClosed && held.removeIf(one -> one[0] == target)) {
                 post(target, -Errno.ECANCELED);
                 post(token, 0);
             } else {

@@ -179,8 +179,10 @@ class UringRingFaultTest {
         ring.submit();
         assertTrue(ring.nop(2));
         kernel.failEnter(Errno.EFAULT, 1);
+        assertFalse(ring.isBroken());
         assertEquals(Errno.EFAULT, assertThrows(ErrnoException.class, ring::submit).errno());
 
+        assertTrue(ring.isBroken());
         assertTrue(assertThrows(IllegalStateException.class, () -> ring.nop(3)).getMessage().contains("broken"));
         assertThrows(IllegalStateException.class, ring::submit);
         final Ends ends = new Ends();
@@ -339,6 +341,36 @@ class UringRingFaultTest {
         // The simulated kernel will not write any more: undo the leak for the checks behind this test.
         NativeResources.released(NativeTag.RING_BUFFER, 10);
         NativeResources.released(NativeTag.IO_RING, now.bytes() - rings.bytes());
+    }
+
+    @Test
+    void shouldFreeWhatEndsOnlyWithTheInstance() {
+        final long before = Uring.abandonedRings();
+        final UringRing ring = ring(4);
+        final UringFile attached = ring.attach(file);
+        kernel.holding = true;
+        kernel.deafUntilClosed = true;
+        assertTrue(ring.readVector(attached, SegmentVector.of(arena.allocate(100)), 0, 1));
+        ring.submit();
+        ring.close();
+        assertEquals(before, Uring.abandonedRings());
+    }
+
+    @Test
+    void shouldFailVectorsThatWereNotTaken() {
+        try (UringRing ring = ring(4); UringFile attached = ring.attach(file)) {
+            final SegmentVector vector = SegmentVector.of(arena.allocate(100), arena.allocate(50));
+            for (int i = 0; i < 3; i++) {
+                assertTrue(ring.writeVector(attached, vector, 0, i));
+            }
+            kernel.limitEnter(1);
+            kernel.failSecondEnter(Errno.EFAULT);
+            ring.submit();
+            assertEquals(Map.of(0L, 150, 1L, -Errno.EFAULT, 2L, -Errno.EFAULT), Ends.of(ring));
+            kernel.endWith(120);
+            assertTrue(ring.readVector(attached, vector, 0, 3));
+            assertEquals(Map.of(3L, 120), Ends.of(ring));
+        }
     }
 
     @Test
