@@ -13,8 +13,8 @@ import java.util.BitSet;
  * The registered files and buffers of a ring: which slots are taken, and what the kernel was told of each, so that a
  * rebuilt ring can be told again.
  *
- * <p>Both tables are handed over once with nothing in them but the ring's {@link Witness}, and single slots changed afterwards; that waits for no
- * operation and leaves the other slots alone.
+ * <p>Both tables are handed over once with nothing in them but the ring's {@link Witness}, and single slots changed
+ * afterwards; that waits for no operation and leaves the other slots alone.
  *
  * <p><b>Threading:</b> the owner of the ring.
  */

@@ -30,6 +30,10 @@ final class RingParts {
 
     RingParts(final UringRing ring, final UringKernel kernel, final UringFeatures features,
               final UringOptions options) {
+        if (options.bufferSlots() > 0 && !features.bufferUpdates()) {
+            throw new IllegalStateException("registered buffers need Linux 5.13 or newer; open the ring without"
+                + " buffer slots");
+        }
         this.options = options;
         operations = new Operations(options.depth());
         vectors = new IoVectors();

@@ -1,7 +1,6 @@
 package io.kvtier.bindings.uring;
 
 import io.kvtier.bindings.Availability;
-import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.PosixFile;
 import java.lang.foreign.MemorySegment;
@@ -16,14 +15,12 @@ import java.lang.foreign.MemorySegment;
  *
  * <h2>When a submission fails</h2>
  *
- * <p>io_uring_enter may take fewer entries than it was offered, and may fail with some taken. What it took is read from
- * the queue's head and not from its result. Progress is followed by offering the rest. Without progress EINTR, EAGAIN,
- * EBUSY and ENOMEM are tried again, 64 times in a row at most. After that, or after any other error, the queue cannot
- * be trusted: entries not taken are withdrawn and end with that error, what was taken is waited for, and the
- * instance is replaced by a new one with the same files and buffers registered. From outside that is seen by
- * {@link #rebuilds()} and the failed operations only. Where even this fails, because something taken does not end
- * within the drain timeout or there is no new instance to be had, the ring is broken: what has ended can be reaped,
- * all else is refused.
+ * <p>What can pass is tried again, a bounded number of times. After that, or after any other error, what the kernel did
+ * not take ends with that error, what it took is waited for, and the instance is replaced by a new one with the same
+ * files and buffers registered ({@link RingDriver} has the rules). From outside that is seen by {@link #rebuilds()} and
+ * the failed operations only. Where even this fails, because something taken does not end within the drain timeout or
+ * there is no new instance to be had, the ring is {@link #isBroken() broken}: what has ended can be reaped, all else is
+ * refused.
  *
  * <h2>Memory</h2>
  *
@@ -32,19 +29,17 @@ import java.lang.foreign.MemorySegment;
  * it knows only of calls that have not returned. The ring keeps memory reachable, refuses memory that is closed
  * already, and takes only native memory. Whoever frees it drains the ring first.
  *
+ * <p>What another thread wrote into memory must have been handed to the owner in a way that orders it (a queue, a lock)
+ * before the owner submits; what a read brought is visible to the owner when the handler is called, and to others after
+ * the owner hands it on.
+ *
  * <h2>Closing</h2>
  *
- * <p>{@link #close()} withdraws what was not submitted, asks the kernel to cancel the rest and waits for it. An
- * operation that does not end within the drain timeout may still write into its memory: then the ring leaks itself
- * and what it refers to deliberately, is counted in {@link Uring#abandonedRings()} and under {@link NativeTag#IO_RING},
- * and close throws.
- *
- * <h2>Memory order</h2>
- *
- * <p>{@link KernelRing} argues the order between this thread and the kernel, {@link Waker} that no wake-up is lost.
- * Between Java threads: what another thread wrote into memory must have been handed to the owner in a way that orders
- * it (a queue, a lock) before the owner submits; what a read brought is visible to the owner when the handler is
- * called, and to others after the owner hands it on.
+ * <p>{@link #close()} withdraws what was not submitted, asks the kernel to cancel the rest and waits for it; no handler
+ * hears of it. If the thread that opened the ring has ended, or something does not end within the drain timeout, the
+ * instance is given up and its end waited for once more ({@link Witness}). An operation that has not ended even then
+ * may still write into its memory: the ring leaks what it refers to deliberately, is counted in
+ * {@link Uring#abandonedRings()} and under {@code IO_RING}, and close throws.
  *
  * <p><b>Threading:</b> every method but {@link #wakeup()} and {@link #close()} belongs to the platform thread that
  * opened the ring, others get {@link WrongThreadException}; close may also be called when that thread has ended.
@@ -57,7 +52,6 @@ public final class UringRing implements AutoCloseable {
     private final int depth;
     private final Thread owner = Thread.currentThread();
     private final RingParts parts;
-    // Parts that every operation touches.
     private final Operations operations;
     private final RingDriver driver;
     private final Preparation preparation;
@@ -94,10 +88,6 @@ public final class UringRing implements AutoCloseable {
         if (Thread.currentThread().isVirtual()) {
             throw new IllegalStateException("a ring belongs to a platform thread; this one is virtual");
         }
-        if (options.bufferSlots() > 0 && !features.bufferUpdates()) {
-            throw new IllegalStateException("registered buffers need Linux 5.13 or newer; open the ring without"
-                + " buffer slots");
-        }
         return new UringRing(kernel, features, options);
     }
 
@@ -115,9 +105,6 @@ public final class UringRing implements AutoCloseable {
     }
 
     void detach(final UringFile file) {
-        if (file.isClosed()) {
-            return;
-        }
         checkOpen();
         parts.resources().detach(file);
     }
@@ -139,9 +126,6 @@ public final class UringRing implements AutoCloseable {
     }
 
     void unregister(final RegisteredBuffer buffer) {
-        if (buffer.isClosed()) {
-            return;
-        }
         checkOpen();
         parts.resources().unregister(buffer);
     }
@@ -366,14 +350,11 @@ public final class UringRing implements AutoCloseable {
         final int count = operations.ready();
         delivering = true;
         try {
-            for (int i = 0; i < count; i++) {
-                final int slot = operations.next();
-                handler.completed(operations.userData(slot), operations.result(slot));
-            }
+            operations.handOut(count, handler);
+            return count;
         } finally {
             delivering = false;
         }
-        return count;
     }
 
     /**

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * the writing end of a pipe is one of the registered files. Once this process has closed its own descriptor of it, the
  * pipe hangs up exactly when every instance that had it is gone, and with it every operation that could still write
  * into memory. The order in the kernel (requests, then buffers, then files: {@code io_ring_exit_work} and
- * {@code io_ring_ctx_free} in io_uring.c) is what this relies on; it has been so since Linux 5.10.
+ * {@code io_ring_ctx_free} in io_uring.c) is what this relies on, and what {@code UringCloseProcessTest} would notice.
  *
  * <p><b>Threading:</b> the owner of the ring, or whoever closes it. <b>Lifetime:</b> closed after the ring.
  */
