@@ -54,6 +54,17 @@ final class ResourceTable {
         }
     }
 
+    /**
+     * Lets an instance forget the buffers before it is closed. A closed instance goes only some 20 ms later, and until
+     * then its pinned memory counts against the limit: the next one could not register the same memory. When refused,
+     * that is all that is lost.
+     */
+    void takeBack(final KernelRing ring) {
+        if (!buffersTaken.isEmpty()) {
+            kernel.register(ring.descriptor(), UringLayout.UNREGISTER_BUFFERS, MemorySegment.NULL, 0);
+        }
+    }
+
     /** Gives the slot, or {@link #NO_ROOM}. */
     int addFile(final KernelRing ring, final int descriptor) {
         final int slot = filesTaken.nextClearBit(0);

@@ -282,6 +282,7 @@ final class RingDriver {
             broken = cause;
             throw cause;
         }
+        table.takeBack(ring);
         ring.close();
         try {
             ring = newRing();

@@ -88,6 +88,9 @@ final class RingParts {
             driver.collectOnly();
         }
         final int left = operations.open();
+        if (byOwner && left == 0 && !driver.isBroken()) {
+            table.takeBack(driver.ring());
+        }
         driver.ring().shut();
         RuntimeException failure = null;
         if (witness.close(left == 0 ? 0 : options.drainTimeoutMs()) || left == 0) {

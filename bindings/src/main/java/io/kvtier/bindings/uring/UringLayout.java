@@ -128,6 +128,7 @@ final class UringLayout {
 
     // io_uring_register operations
     static final int REGISTER_BUFFERS = 0;
+    static final int UNREGISTER_BUFFERS = 1;
     static final int REGISTER_FILES = 2;
     static final int REGISTER_FILES_UPDATE = 6;
     static final int REGISTER_PROBE = 8;

@@ -19,9 +19,9 @@ import java.util.SplittableRandom;
  * Throughput of a ring beside fio's with the same pattern on the same file and in the same memory, past the page cache,
  * in runs that take turns; and what crossing into the kernel costs. Prints one JSON object a row.
  *
- * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2), which rows (a regular expression),
- * a file system in memory with huge pages ({@code mount -t tmpfs -o huge=always,size=64m none DIR}; without it the rows
- * with huge pages are left out).
+ * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2), which rows (a regular expression;
+ * {@code crossings} for what crossing costs), a file system in memory with huge pages (made with
+ * {@code mount -t tmpfs -o huge=always,size=64m none DIR}; without it the rows with huge pages are left out).
  */
 public final class UringBenchmark {
     private static final long FILE_BYTES = 1L << 30;
@@ -66,9 +66,9 @@ public final class UringBenchmark {
         }
         final boolean fio = Fio.isInstalled();
         final Path path = directory.resolve("uring-benchmark");
+        final String wanted = arguments.length > 3 ? arguments[3] : ".*";
         try {
             fill(path);
-            final String wanted = arguments.length > 3 ? arguments[3] : ".*";
             final Path huge = arguments.length > 4 ? Path.of(arguments[4]) : null;
             for (final Pattern pattern : PATTERNS.stream().filter(one -> one.name.matches(wanted)
                 && (huge != null || !one.huge)).toList()) {
@@ -80,7 +80,9 @@ public final class UringBenchmark {
         } finally {
             Files.deleteIfExists(path);
         }
-        Crossings.report(rounds);
+        if ("crossings".matches(wanted)) {
+            Crossings.report(rounds);
+        }
     }
 
     /** Random bytes, really written: a device or host that knows zeros or holes must not profit. */

@@ -14,6 +14,7 @@ import io.kvtier.kit.PatternBytes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,19 +44,38 @@ class UringCloseProcessTest {
         }
     }
 
-    private Commands.Result victim(final UringCloseVictim.Scenario scenario) throws InterruptedException {
-        return Commands.java(List.of("-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=" + directory.resolve("crash"),
+    private List<String> victim(final UringCloseVictim.Scenario scenario) {
+        return Commands.javaCommand(List.of("-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=" + directory.resolve("crash"),
             "-Xmx128m", "--enable-native-access=ALL-UNNAMED",
             "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED", "-XX:+IgnoreUnrecognizedVMOptions",
             "--sun-misc-unsafe-memory-access=allow"), UringCloseVictim.class, scenario.name(), directory.toString());
     }
 
     @ParameterizedTest
-    @EnumSource(UringCloseVictim.Scenario.class)
+    @EnumSource(value = UringCloseVictim.Scenario.class, mode = EnumSource.Mode.EXCLUDE, names = "REGISTERED_AGAIN")
     void shouldSurviveClosingInUse(final UringCloseVictim.Scenario scenario) throws InterruptedException {
-        final Commands.Result result = victim(scenario);
+        checkDone(Commands.run(victim(scenario)));
+    }
+
+    private static void checkDone(final Commands.Result result) {
         assertEquals("done\n", result.output());
         assertEquals(0, result.code());
+    }
+
+    @Test
+    void shouldRegisterMemoryAgainAtOnceWhereLittleCanBeLocked() throws InterruptedException {
+        final List<String> limited = new ArrayList<>(List.of("prlimit", "--memlock=8388608:8388608"));
+        NotExercised.require("prlimit", Commands.run("prlimit", "--version").code() == 0,
+            "prlimit (package util-linux) is not installed");
+        // Root is not limited while it has this capability; others cannot drop it, and have none.
+        final List<String> dropped = List.of("setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock");
+        final List<String> probe = new ArrayList<>(dropped);
+        probe.add("true");
+        if (Commands.run(probe).code() == 0) {
+            limited.addAll(dropped);
+        }
+        limited.addAll(victim(UringCloseVictim.Scenario.REGISTERED_AGAIN));
+        checkDone(Commands.run(limited));
     }
 
     @Test

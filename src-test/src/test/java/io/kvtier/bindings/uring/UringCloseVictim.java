@@ -17,6 +17,7 @@ final class UringCloseVictim {
     static final int DEPTH = 32;
     static final int PIECE = 1 << 18;
     private static final int ROUNDS = 15;
+    private static final long LOCKED = 5 << 20;
     private static final byte MARK = 0x5a;
 
     private final String file;
@@ -45,6 +46,8 @@ final class UringCloseVictim {
         OTHER_CLOSES_REGISTERED,
         /** A registered buffer closed while it is read into, then once it may be. */
         BUFFER_CLOSED,
+        /** Memory registered again at once with the next ring: only under a limit on locked memory can that fail. */
+        REGISTERED_AGAIN,
         /** Threads that wake the owner while it closes. */
         WOKEN_WHILE_CLOSED,
         /** The process ends with everything in flight. */
@@ -73,6 +76,7 @@ final class UringCloseVictim {
             case OTHER_CLOSES_PIPE -> other(pipe, round % 2 == 0 ? UringCloseVictim::reads : UringCloseVictim::vectors);
             case OTHER_CLOSES_REGISTERED -> other(file, UringCloseVictim::registered);
             case BUFFER_CLOSED -> bufferClosed();
+            case REGISTERED_AGAIN -> registeredAgain();
             case WOKEN_WHILE_CLOSED -> wokenWhileClosed();
             case PROCESS_ENDS -> leave(round % 2 == 0 ? file : pipe);
             default -> throw new AssertionError(scenario);
@@ -197,6 +201,14 @@ final class UringCloseVictim {
             return;
         }
         throw new AssertionError("a registered buffer in use was closed");
+    }
+
+    private void registeredAgain() {
+        check(Uring.lockedMemoryLimitBytes() < 2 * LOCKED, "the limit on locked memory is "
+            + Uring.lockedMemoryLimitBytes());
+        try (Arena arena = Arena.ofConfined(); UringRing ring = ring()) {
+            ring.register(arena.allocate(LOCKED, 4096));
+        }
     }
 
     private void wokenWhileClosed() throws InterruptedException {

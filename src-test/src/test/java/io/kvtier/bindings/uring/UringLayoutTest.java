@@ -112,6 +112,7 @@ class UringLayoutTest {
             .add("IORING_OP_READ", UringLayout.OP_READ)
             .add("IORING_OP_WRITE", UringLayout.OP_WRITE)
             .add("IORING_REGISTER_BUFFERS", UringLayout.REGISTER_BUFFERS)
+            .add("IORING_UNREGISTER_BUFFERS", UringLayout.UNREGISTER_BUFFERS)
             .add("IORING_REGISTER_FILES", UringLayout.REGISTER_FILES)
             .add("IORING_REGISTER_FILES_UPDATE", UringLayout.REGISTER_FILES_UPDATE)
             .add("IORING_REGISTER_PROBE", UringLayout.REGISTER_PROBE)

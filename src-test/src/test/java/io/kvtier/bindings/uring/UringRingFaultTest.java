@@ -221,7 +221,8 @@ class UringRingFaultTest {
             prepare(ring, 1);
             kernel.failEnter(Errno.EFAULT, 1);
             ring.submit();
-            assertEquals(List.of(UringLayout.REGISTER_FILES, UringLayout.REGISTER_BUFFERS), kernel.registered());
+            assertEquals(List.of(UringLayout.UNREGISTER_BUFFERS, UringLayout.REGISTER_FILES,
+                UringLayout.REGISTER_BUFFERS), kernel.registered());
             assertEquals(same(1, -Errno.EFAULT), Ends.of(ring));
             assertTrue(ring.readFixed(attached, buffer, 0, 100, 0, 5));
             assertEquals(Map.of(5L, 100), Ends.of(ring));
