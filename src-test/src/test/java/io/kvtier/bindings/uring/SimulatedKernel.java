@@ -133,6 +133,7 @@ final class SimulatedKernel implements UringKernel {
             }
         }
 
+        @SuppressWarnings("restricted") // An entry has addresses only.
         private int length(final long at) {
             final int length = entries.get(JAVA_INT, at + UringLayout.SQE_LENGTH);
             final byte opcode = entries.get(JAVA_BYTE, at + UringLayout.SQE_OPCODE);

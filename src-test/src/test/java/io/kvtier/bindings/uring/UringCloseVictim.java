@@ -57,13 +57,18 @@ final class UringCloseVictim {
     /** Runs one scenario and says so when it is through. */
     public static void main(final String[] arguments) throws InterruptedException {
         if (arguments[0].equals("crash")) {
-            MemorySegment.ofAddress(16).reinterpret(16).set(ValueLayout.JAVA_BYTE, 0, MARK);
+            crash();
         }
         final UringCloseVictim victim = new UringCloseVictim(Path.of(arguments[1]));
         for (int round = 0; round < ROUNDS; round++) {
             victim.run(Scenario.valueOf(arguments[0]), round);
         }
         System.out.println("done");
+    }
+
+    @SuppressWarnings("restricted") // That it is unsafe is the point.
+    private static void crash() {
+        MemorySegment.ofAddress(16).reinterpret(16).set(ValueLayout.JAVA_BYTE, 0, MARK);
     }
 
     private void run(final Scenario scenario, final int round) throws InterruptedException {
