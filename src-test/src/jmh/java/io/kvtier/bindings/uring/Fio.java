@@ -19,17 +19,21 @@ final class Fio {
         return Commands.run("fio", "--version").code() == 0;
     }
 
-    static double mebibytesPerSecond(final Path file, final String pattern, final int block, final int depth,
-                                     final boolean registered, final boolean huge, final int seconds)
-        throws IOException, InterruptedException {
-        // The C library's way of asking for huge pages behind malloc, where fio's buffers come from.
-        final List<String> command = new ArrayList<>(huge ? List.of("env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
-            : List.of());
-        command.addAll(List.of("fio", "--name=peer", "--filename=" + file,
-            "--ioengine=io_uring", "--direct=1", "--rw=" + pattern, "--bs=" + block, "--iodepth=" + depth,
-            "--size=1g", "--time_based", "--runtime=" + seconds, "--norandommap", "--randrepeat=0", "--thread",
-            "--gtod_reduce=1", "--output-format=json"));
-        if (registered) {
+    /**
+     * Runs one pattern.
+     *
+     * @param memory a file whose pages become fio's buffers, and which fio removes; null for what malloc gives.
+     */
+    static double mebibytesPerSecond(final Path file, final UringBenchmark.Pattern pattern, final Path memory,
+                                     final int seconds) throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>(List.of("fio", "--name=peer", "--filename=" + file,
+            "--ioengine=io_uring", "--direct=1", "--rw=" + pattern.fio(), "--bs=" + pattern.block(),
+            "--iodepth=" + pattern.depth(), "--size=1g", "--time_based", "--runtime=" + seconds, "--norandommap",
+            "--randrepeat=0", "--thread", "--gtod_reduce=1", "--output-format=json"));
+        if (memory != null) {
+            command.add("--mem=mmapshared:" + memory);
+        }
+        if (pattern.registered()) {
             command.addAll(List.of("--fixedbufs=1", "--registerfiles=1"));
         }
         final Commands.Result result = Commands.run(command);
