@@ -20,8 +20,8 @@ import javax.net.ssl.SSLSocket;
  * <p><b>Threading:</b> there is no thread that reads: of those who wait for a reply one holds the lock to read, hands
  * every reply that comes to its caller, and leaves the lock when its own has come; it then wakes another one to read
  * on. So a lone caller reads its reply itself, and no thread is switched. A caller that arrives between finds the lock
- * free, or its call is in the map before the reader looks for a successor, and is woken. <b>Lifetime:</b> ends with the first
- * error: all calls under way fail, and none is begun.
+ * free, or its call is in the map before the reader looks for a successor, and is woken. <b>Lifetime:</b> ends with the
+ * first error: all calls under way fail, and none is begun.
  */
 final class ClientConnection {
     private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
@@ -198,7 +198,8 @@ final class ClientConnection {
     }
 
     private RpcException disconnected(final IOException why) {
-        return new RpcException(RpcStatus.DISCONNECTED, "the connection to " + peer + " ended: " + why.getMessage(), why);
+        return new RpcException(RpcStatus.DISCONNECTED, "the connection to " + peer + " ended: " + why.getMessage(),
+            why);
     }
 
     private void receive() {
