@@ -249,7 +249,7 @@ final class DoctorTest {
         expect("gds_mode", Finding.State.OK, "peer-to-peer DMA", "");
         expect("posix_pool", Finding.State.OK, "not used", "");
         machine.gpuFiles = MadeUpMachine.gpuFiles(CuFileMode.UNKNOWN, "5030", 5030);
-        expect("gds_mode", Finding.State.BROKEN, "5030", "cufile.log");
+        expect("gds_mode", Finding.State.BROKEN, "reading a file into GPU memory failed: 5030", "see what cuFile says");
     }
 
     @Test

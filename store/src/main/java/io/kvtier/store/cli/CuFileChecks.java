@@ -119,9 +119,9 @@ final class CuFileChecks {
             return Finding.absent(name, "no GPUDirect Storage without cuFile: " + gpuFiles.library().reason(),
                 gpuFiles.library().remedy());
         } else if (!gpuFiles.failure().isEmpty()) {
-            return Finding.broken(name, "a file cannot be read into GPU memory: " + gpuFiles.failure(),
-                gpuFiles.code() == NO_UDEV_ENTRY ? udevCure() : "cuFile's log (cufile.log in the working directory)"
-                    + " tells more; kvtier goes through host memory meanwhile");
+            return Finding.broken(name, "reading a file into GPU memory failed: " + gpuFiles.failure(),
+                gpuFiles.code() == NO_UDEV_ENTRY ? udevCure() : "see what cuFile says of it;"
+                    + " kvtier goes through host memory meanwhile");
         } else if (gpuFiles.mode().direct()) {
             return Finding.ok(name, "direct, " + (gpuFiles.mode() == CuFileMode.NVIDIA_FS ? "through nvidia-fs"
                 : "through the kernel's PCI peer-to-peer DMA") + ": seen in cuFile's own counts");
