@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongConsumer;
 
 /**
  * cuFile without a GPU, by the rules that were seen on one: handles, registrations by base, batches whose entries are
@@ -66,6 +67,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean stalled;
     private boolean cancelReports;
     private boolean compatible = true;
+    private LongConsumer afterDeregistration = base -> { };
 
     private static final class Batch {
         final int capacity;
@@ -85,6 +87,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** What counts as device memory. */
     public SimulatedMemory memory() {
         return memory;
+    }
+
+    /** Told of a base at the very moment at which the library lets go of it. */
+    public synchronized void afterDeregistration(final LongConsumer told) {
+        afterDeregistration = told;
     }
 
     /** The flags that a stream is registered with, or null. */
@@ -237,7 +244,9 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long bufferDeregister(final long base) {
         final long status = begin("bufferDeregister");
-        return buffers.remove(base) == null ? code(CuFileTypes.CU_FILE_MEMORY_NOT_REGISTERED()) : status;
+        final boolean registered = buffers.remove(base) != null;
+        afterDeregistration.accept(base);
+        return registered ? status : code(CuFileTypes.CU_FILE_MEMORY_NOT_REGISTERED());
     }
 
     @Override

@@ -21,11 +21,14 @@ import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,12 +49,16 @@ class GdsSmokeTest {
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
-    private static Path folder() {
+    static Path folder() {
         return Path.of(System.getenv("MOONCAKE_GDS_TEST_PATH"));
     }
 
     @BeforeEach
-    void requireGds() {
+    void requireGpu() {
+        requireGds();
+    }
+
+    static void requireGds() {
         final boolean asked = "1".equals(System.getenv("MOONCAKE_RUN_GDS_TEST"))
             && System.getenv("MOONCAKE_GDS_TEST_PATH") != null;
         NotExercised.require("gds", asked, "set MOONCAKE_RUN_GDS_TEST=1 and MOONCAKE_GDS_TEST_PATH");
@@ -257,29 +264,36 @@ class GdsSmokeTest {
             final CuFileException again = assertThrows(CuFileException.class,
                 () -> CuFileBuffer.register(setup.driver, setup.memory));
             System.out.println("seen: the same base registered again: " + again.getMessage());
-            final CuFileException none = assertThrows(CuFileException.class,
-                () -> setup.handle.read(new DevicePointer(0x1234_5678_9000L, MIB), 0));
-            System.out.println("seen: a read to no memory: " + none.domain() + ", " + none.getMessage());
             assertThrows(IllegalStateException.class, () -> CuFile.system().open(
                 new CuFileConfig(List.of(), CuFileConfig.Compatibility.AS_CONFIGURED, 0)));
         }
     }
 
     @Test
-    void shouldEndEveryEntryWhenOneHasNoMemory() throws IOException {
-        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+    void shouldRefuseAnEntryOfNoMemoryAndServeTheOthers() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 5);
+            DeviceMemory other = DeviceMemory.allocate(setup.context, MIB)) {
             for (int i = 0; i < 3; i++) {
                 batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
             }
-            batch.add(true, setup.handle, 3 * MIB, new DevicePointer(0x1234_5678_9000L, MIB));
-            batch.submit();
-            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
-            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
-                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            final DevicePointer freed = other.pointer();
+            other.close();
+            for (final DevicePointer wrong : List.of(new DevicePointer(0x1234_5678_9000L, MIB), freed,
+                new DevicePointer(setup.actual.segment().address(), MIB),
+                new DevicePointer(setup.memory.pointer().address() + 3 * MIB, MIB + 1))) {
+                final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+                    () -> batch.add(true, setup.handle, 3 * MIB, wrong));
+                System.out.println("seen: refused: " + e.getMessage());
+                assertThrows(IllegalArgumentException.class, () -> setup.handle.read(wrong, 0));
             }
-            System.out.println("seen: a batch with an entry of no memory: " + List.of(outcomes));
-            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
-            assertEquals(CuFileOutcome.COMPLETE, outcomes[0]);
+            assertEquals(3, batch.add(true, setup.handle, 3 * MIB, setup.memory.pointer().slice(3 * MIB, MIB)));
+            assertEquals(4, batch.add(false, setup.handle, 3 * MIB, setup.memory, 3 * MIB, MIB));
+            batch.submit();
+            final List<CuFileOutcome> outcomes = new ArrayList<>();
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes.add(outcome));
+            }
+            assertEquals(Collections.nCopies(5, CuFileOutcome.COMPLETE), outcomes);
         }
     }
 
@@ -348,6 +362,25 @@ class GdsSmokeTest {
     }
 
     @Test
+    void shouldLogWhereItIsTold() throws IOException {
+        final Path folder = Files.createTempDirectory(folder(), "log");
+        try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
+            CudaContext.Guard guard = context.enter();
+            CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT
+                .with(CuFileText.LOG_FOLDER, folder.toString()).with(CuFileText.LOG_LEVEL, "TRACE"))) {
+            assertEquals(context, guard.context());
+            System.out.println("seen: log level " + driver.parameter(CuFileText.LOG_LEVEL) + ", folder "
+                + driver.parameter(CuFileText.LOG_FOLDER));
+            assertEquals(folder.toString(), driver.parameter(CuFileText.LOG_FOLDER));
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            final List<Path> logs = files.toList();
+            System.out.println("seen: in the log's folder " + logs);
+            assertFalse(logs.isEmpty());
+        }
+    }
+
+    @Test
     void shouldMoveDataInTheOrderOfAStream() throws IOException {
         try (Setup setup = new Setup(4 * MIB); CudaStream stream = CudaStream.create(setup.context)) {
             try (CuFileStreamTransfer write = CuFileStreamTransfer.submit(true, setup.handle, 0, setup.buffer, 0,
@@ -360,7 +393,13 @@ class GdsSmokeTest {
                 assertEquals(4 * MIB, read.result());
             }
             assertEquals(-1, setup.mismatch(0, 4 * MIB));
-            System.out.println("seen: stream transfers of 4 MiB work");
+            setup.wipe();
+            try (CuFileStream registered = CuFileStream.register(setup.driver, stream, true);
+                CuFileStreamTransfer read = registered.submit(false, setup.handle, 0, setup.buffer, 0, 4 * MIB)) {
+                assertEquals(4 * MIB, read.result());
+            }
+            assertEquals(-1, setup.mismatch(0, 4 * MIB));
+            System.out.println("seen: stream transfers of 4 MiB work, in a registered stream too");
         }
     }
 
