@@ -422,7 +422,8 @@ public final class SimulatedCuFile implements CuFileApi {
         if (status != 0) {
             return status;
         }
-        arguments.setAtIndex(JAVA_LONG, 3, move(new SimulatedEntry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
+        arguments.setAtIndex(JAVA_LONG, 3, move(
+            new SimulatedEntry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
             arguments.getAtIndex(JAVA_LONG, 1), arguments.getAtIndex(JAVA_LONG, 2))));
         return CuFileStatus.SUCCESS;
     }

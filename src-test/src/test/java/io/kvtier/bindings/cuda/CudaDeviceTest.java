@@ -84,7 +84,8 @@ class CudaDeviceTest {
             assertEquals(CudaAddress.Kind.UNKNOWN, CudaAddress.of(arena.allocate(MIB).address()).kind());
             assertEquals(CudaAddress.Kind.UNKNOWN, CudaAddress.of(0x1234_5678_9000L).kind());
             CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB);
-            assertThrows(IllegalArgumentException.class, () -> CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB + 1));
+            assertThrows(IllegalArgumentException.class,
+                () -> CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB + 1));
             final long freed = other.pointer().address();
             other.close();
             assertThrows(IllegalArgumentException.class, () -> CudaAddress.requireDeviceMemory(freed, 1));
