@@ -73,7 +73,6 @@ class CudaDeviceTest {
     void shouldSayWhatIsAtAnAddress() {
         try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
             DeviceMemory memory = DeviceMemory.allocate(context, 3 * MIB);
-            DeviceMemory other = DeviceMemory.allocate(context, MIB);
             PinnedMemory pinned = PinnedMemory.allocate(context, MIB);
             Arena arena = Arena.ofConfined()) {
             final long start = memory.pointer().address();
@@ -86,6 +85,7 @@ class CudaDeviceTest {
             CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB);
             assertThrows(IllegalArgumentException.class,
                 () -> CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB + 1));
+            final DeviceMemory other = DeviceMemory.allocate(context, MIB);
             final long freed = other.pointer().address();
             other.close();
             assertThrows(IllegalArgumentException.class, () -> CudaAddress.requireDeviceMemory(freed, 1));

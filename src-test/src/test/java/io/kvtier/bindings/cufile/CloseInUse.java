@@ -181,12 +181,15 @@ public final class CloseInUse {
     private void race(final Runnable use, final Runnable close) throws Exception {
         final CountDownLatch started = new CountDownLatch(1);
         final FutureTask<Void> closing = new FutureTask<>(() -> {
-            try (AutoCloseable entered = rig.enter()) {
+            final Runnable leave = rig.enter();
+            try {
                 started.await();
                 for (int spins = ThreadLocalRandom.current().nextInt(MOST_SPINS); spins > 0; spins--) {
                     Thread.onSpinWait();
                 }
                 close.run();
+            } finally {
+                leave.run();
             }
             return null;
         });

@@ -19,30 +19,30 @@ abstract class CloseRig implements AutoCloseable {
     final PosixFile file;
     final CuFileHandle handle;
     final CuFileBuffer buffer;
-    final Deque<AutoCloseable> owned = new ArrayDeque<>();
+    final Deque<Runnable> owned = new ArrayDeque<>();
 
     private CloseRig(final CuFileDriver driver, final PosixFile file, final CuFileBuffer buffer) {
         this.driver = driver;
         this.file = file;
         this.handle = CuFileHandle.register(driver, file);
         this.buffer = buffer;
-        owned.push(driver);
-        owned.push(file);
-        owned.push(handle);
-        owned.push(buffer);
+        owned.push(driver::close);
+        owned.push(file::close);
+        owned.push(handle::close);
+        owned.push(buffer::close);
     }
 
-    /** What a second thread needs to call cuFile. */
-    AutoCloseable enter() {
+    /** What a second thread needs to call cuFile; what it runs in the end. */
+    Runnable enter() {
         return () -> { };
     }
 
     abstract void closeMemory();
 
     @Override
-    public void close() throws Exception {
+    public void close() {
         while (!owned.isEmpty()) {
-            owned.pop().close();
+            owned.pop().run();
         }
     }
 
@@ -73,7 +73,7 @@ abstract class CloseRig implements AutoCloseable {
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() {
             super.close();
             if (simulated.live() != 0 || simulated.opens() != 0) {
                 throw new AssertionError(simulated.live() + " live, " + simulated.opens() + " opens");
@@ -101,15 +101,15 @@ abstract class CloseRig implements AutoCloseable {
             this.host = PinnedMemory.allocate(context, memory.pointer().byteSize());
             this.stream = CudaStream.create(context);
             this.registered = CuFileStream.register(driver, stream, true);
-            owned.push(memory);
-            owned.push(host);
-            owned.push(stream);
-            owned.push(registered);
+            owned.push(memory::close);
+            owned.push(host::close);
+            owned.push(stream::close);
+            owned.push(registered::close);
         }
 
         @Override
-        AutoCloseable enter() {
-            return context.enter();
+        Runnable enter() {
+            return context.enter()::close;
         }
 
         @Override

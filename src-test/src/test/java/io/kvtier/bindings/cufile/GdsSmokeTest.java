@@ -271,11 +271,11 @@ class GdsSmokeTest {
 
     @Test
     void shouldRefuseAnEntryOfNoMemoryAndServeTheOthers() throws IOException {
-        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 5);
-            DeviceMemory other = DeviceMemory.allocate(setup.context, MIB)) {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 5)) {
             for (int i = 0; i < 3; i++) {
                 batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
             }
+            final DeviceMemory other = DeviceMemory.allocate(setup.context, MIB);
             final DevicePointer freed = other.pointer();
             other.close();
             for (final DevicePointer wrong : List.of(new DevicePointer(0x1234_5678_9000L, MIB), freed,
