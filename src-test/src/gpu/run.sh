@@ -105,8 +105,7 @@ case "${1:-}" in
         for file in /etc/cufile.json /usr/local/cuda*/gds/cufile.json; do
             [ ! -f "$file" ] || echo "fact: $file: $(grep -E '"(max_direct_io_size_kb|io_batchsize|posix_pool_slab[a-z_]*|use_pci_p2pdma)"' "$file" | tr -s ' \n' ' ')"
         done
-        echo "fact: logs in the folder of the files: $(ls "$directory" | grep '[.]log' | tr '\n' ' ')"
-        rm -f "$directory/facts.bin" "$directory/named.log" "$directory/edge.txt"
+        rm -rf "$directory/facts.bin" "$directory/named.log" "$directory/edge.txt" "$directory/edge-logs"
         ;;
     *) sed -n '2,/^set /{/^#/!d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
 esac

@@ -67,6 +67,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean stalled;
     private boolean cancelReports;
     private boolean compatible = true;
+    private boolean silentAfterFailure;
     private LongConsumer afterDeregistration = base -> { };
 
     private static final class Batch {
@@ -112,6 +113,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** No entry ends while this is set. */
     public synchronized void stalled(final boolean now) {
         stalled = now;
+    }
+
+    /** Whether nothing is heard any more after an entry has failed, as was seen on a GPU. */
+    public synchronized void silentAfterFailure(final boolean it) {
+        silentAfterFailure = it;
     }
 
     /** Whether cancelled entries are reported as cancelled; they are dropped silently otherwise. */
@@ -390,6 +396,7 @@ public final class SimulatedCuFile implements CuFileApi {
             CUfileIOEvents.ret(event, said[2]);
             failed |= said[1] == CuFileTypes.CUFILE_FAILED();
         }
+        stalled |= failed && silentAfterFailure;
         // As seen: a failed entry makes the query fail, which then does not say how many events it has filled.
         count.set(JAVA_INT, 0, failed ? room : filled);
         return failed ? code(CuFileTypes.CU_FILE_IO_ERROR()) : CuFileStatus.SUCCESS;

@@ -14,13 +14,18 @@ import io.kvtier.bindings.cufile.gen.CuFileFunctions;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Facts whose asking may end the process, or that need one in which nothing was called before: one a JVM,
@@ -41,8 +46,8 @@ public final class GdsEdges {
     /** What is asked, by name. */
     private enum Edge {
         IMPLICIT_HANDLE, IMPLICIT_BUFFER, IMPLICIT_BATCH, READ_AFTER_CLOSE, READ_UNKNOWN_HANDLE, CANCEL_UNKNOWN,
-        SUBMIT_DEREGISTERED, SUBMIT_NO_MEMORY, WRITE_READ_ONLY, BATCH_SIZES, NULL_TIMEOUT, REGISTER_NO_MEMORY, TEXTS,
-        LONG_RETURN, DEFAULTS, STREAMS, NO_CONTEXT
+        SUBMIT_DEREGISTERED, SUBMIT_NO_MEMORY, SUBMIT_TOO_FAR, WRITE_READ_ONLY, BATCH_SIZES, NULL_TIMEOUT, REGISTER_NO_MEMORY, TEXTS,
+        LOG_FOLDER, LOG_FILE, LOG_LEVEL, LONG_RETURN, DEFAULTS, STREAMS, NO_CONTEXT
     }
 
     private GdsEdges(final String name, final PosixFile file, final long memory, final CudaContext context) {
@@ -91,7 +96,7 @@ public final class GdsEdges {
                 say("cancel", GdsFacts.text(api.batchCancel(NOWHERE)));
             }
             case SUBMIT_DEREGISTERED -> submitDeregistered();
-            case SUBMIT_NO_MEMORY -> submitNoMemory();
+            case SUBMIT_NO_MEMORY, SUBMIT_TOO_FAR -> submitOneThatFails(edge == Edge.SUBMIT_NO_MEMORY);
             case WRITE_READ_ONLY -> writeReadOnly();
             case BATCH_SIZES -> batchSizes();
             case NULL_TIMEOUT -> nullTimeout();
@@ -104,6 +109,7 @@ public final class GdsEdges {
                     0, 0));
             }
             case TEXTS -> texts();
+            case LOG_FOLDER, LOG_FILE, LOG_LEVEL -> logs(CuFileText.valueOf(edge.name()));
             case LONG_RETURN -> longReturn();
             case DEFAULTS -> defaults();
             case STREAMS -> streams();
@@ -165,12 +171,18 @@ public final class GdsEdges {
     }
 
     private void status(final long batch, final MemorySegment timeout) {
-        final MemorySegment event = arena.allocate(CUfileIOEvents.layout());
-        final MemorySegment count = arena.allocateFrom(JAVA_INT, 1);
-        final long status = api.batchStatus(batch, 1, count, event, timeout);
-        say("asked", GdsFacts.text(status) + ", " + count.get(JAVA_INT, 0) + " [cookie "
-            + CUfileIOEvents.cookie(event).address() + " status " + CUfileIOEvents.status(event) + " ret "
-            + CUfileIOEvents.ret(event) + ']');
+        final MemorySegment events = CUfileIOEvents.allocateArray(4, arena);
+        final MemorySegment count = arena.allocateFrom(JAVA_INT, 4);
+        final long status = api.batchStatus(batch, 1, count, events, timeout);
+        final StringBuilder said = new StringBuilder(GdsFacts.text(status)).append(", ").append(count.get(JAVA_INT, 0));
+        for (int i = 0; i < 4; i++) {
+            final MemorySegment event = CUfileIOEvents.asSlice(events, i);
+            if (CUfileIOEvents.cookie(event).address() != 0) {
+                said.append(" [cookie ").append(CUfileIOEvents.cookie(event).address()).append(" status ")
+                    .append(CUfileIOEvents.status(event)).append(" ret ").append(CUfileIOEvents.ret(event)).append(']');
+            }
+        }
+        say("asked", said);
     }
 
     private long batch() {
@@ -192,8 +204,8 @@ public final class GdsEdges {
         }
     }
 
-    /** Beside good ones, as a caller who mixed up an address would. */
-    private void submitNoMemory() {
+    /** Beside good ones: an address that is no memory, or a place in the file that no file system has. */
+    private void submitOneThatFails(final boolean noMemory) {
         open();
         final long handle = handle();
         final long batch = batch();
@@ -202,12 +214,14 @@ public final class GdsEdges {
             final MemorySegment one = CUfileIOParams.asSlice(params, i);
             entry(one, handle, true);
             CUfileIOParams.cookie(one, MemorySegment.ofAddress(i + 1L));
-            if (i == 3) {
+            if (i == 3 && noMemory) {
                 CUfileIOParams.u.batch.devPtr_base(CUfileIOParams.u.batch(CUfileIOParams.u(one)),
                     MemorySegment.ofAddress(NOWHERE));
+            } else if (i == 3) {
+                CUfileIOParams.u.batch.file_offset(CUfileIOParams.u.batch(CUfileIOParams.u(one)), 1L << 50);
             }
         }
-        say("submit 3 good ones and 1 of no memory", GdsFacts.text(api.batchSubmit(batch, 4, params, 0)));
+        say("submit 3 good ones and 1 that fails", GdsFacts.text(api.batchSubmit(batch, 4, params, 0)));
         for (int i = 0; i < 10; i++) {
             status(batch, arena.allocateFrom(JAVA_LONG, 0, 500_000_000));
         }
@@ -273,6 +287,36 @@ public final class GdsEdges {
         }
         say("set LOG_LEVEL when open", GdsFacts.text(api.setTextParameter(CuFileText.LOG_LEVEL.number(),
             arena.allocateFrom("WARN"))));
+    }
+
+    /** Sets one, lets the library log an error, and lists where a log has appeared. */
+    private void logs(final CuFileText parameter) {
+        final Path folder = Path.of(file.path()).resolveSibling("edge-logs");
+        final String value = switch (parameter) {
+            case LOG_FOLDER -> folder.toString();
+            case LOG_FILE -> folder + "/named.log";
+            default -> "TRACE";
+        };
+        try {
+            Files.createDirectories(folder);
+            say("set", GdsFacts.text(api.setTextParameter(parameter.number(), arena.allocateFrom(value))) + " " + value);
+            open();
+            say("when open", text(parameter));
+            handle();
+            handle();
+            say("close", GdsFacts.text(api.driverClose()));
+            for (final Path place : List.of(folder, Path.of(""))) {
+                try (Stream<Path> files = Files.list(place)) {
+                    for (final Path log : files.filter(one -> one.toString().endsWith(".log")).toList()) {
+                        say(log + " has lines", Files.readAllLines(log).size());
+                        Files.readAllLines(log).stream().limit(3).forEach(line -> say(log.toString(), line));
+                        Files.delete(log);
+                    }
+                }
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** A struct of two 32-bit numbers comes back in one register: the low half is the first. */

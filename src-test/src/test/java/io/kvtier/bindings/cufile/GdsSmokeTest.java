@@ -15,20 +15,22 @@ import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cuda.PinnedMemory;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.NotExercised;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -361,22 +363,60 @@ class GdsSmokeTest {
         }
     }
 
-    @Test
-    void shouldLogWhereItIsTold() throws IOException {
-        final Path folder = Files.createTempDirectory(folder(), "log");
-        try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
-            CudaContext.Guard guard = context.enter();
-            CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT
-                .with(CuFileText.LOG_FOLDER, folder.toString()).with(CuFileText.LOG_LEVEL, "TRACE"))) {
-            assertEquals(context, guard.context());
-            System.out.println("seen: log level " + driver.parameter(CuFileText.LOG_LEVEL) + ", folder "
-                + driver.parameter(CuFileText.LOG_FOLDER));
-            assertEquals(folder.toString(), driver.parameter(CuFileText.LOG_FOLDER));
+    /** What logs is settled when the library is used first, so this needs a process in which it was not. */
+    static final class Logging {
+        private Logging() {
         }
-        try (Stream<Path> files = Files.list(folder)) {
-            final List<Path> logs = files.toList();
-            System.out.println("seen: in the log's folder " + logs);
-            assertFalse(logs.isEmpty());
+
+        public static void main(final String[] args) {
+            try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
+                CudaContext.Guard guard = context.enter();
+                CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT.with(CuFileText.LOG_FOLDER, args[0]));
+                PosixFile file = PosixFile.open(args[1], OpenMode.READ_WRITE_DIRECT);
+                CuFileHandle handle = CuFileHandle.register(driver, file)) {
+                System.out.println(guard.context().device() + " " + driver.parameter(CuFileText.LOG_FOLDER));
+                CuFileHandle.register(driver, handle.path().equals(args[1]) ? file : null);
+            } catch (final CuFileException logged) {
+                System.out.println(logged.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void shouldLogWhereItIsTold() throws IOException, InterruptedException {
+        final Path place = Files.createTempDirectory(folder(), "log");
+        final Path file = Files.createTempFile(folder(), "log", ".bin");
+        final Commands.Result result = Commands.run(Duration.ofSeconds(60), Commands.javaCommand(Commands.NATIVE_FLAGS,
+            Logging.class, place.toString(), file.toString()));
+        assertEquals(0, result.code(), result.output());
+        assertTrue(result.output().contains("5028"), result.output());
+        final Path log = place.resolve("cufile.log");
+        assertTrue(Files.size(log) > 0, result.output());
+        System.out.println("seen: log " + Files.readAllLines(log));
+        Files.delete(log);
+        Files.delete(place);
+        Files.delete(file);
+    }
+
+    @Test
+    void shouldEndEveryEntryWhenOneFails() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+            for (int i = 0; i < 3; i++) {
+                batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
+            }
+            // No file system has such a place.
+            batch.add(true, setup.handle, 1L << 50, setup.buffer, 3 * MIB, MIB);
+            batch.submit();
+            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            }
+            System.out.println("seen: a batch with an entry that fails: " + Arrays.toString(outcomes) + ", "
+                + batch.state());
+            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
+            for (int i = 0; i < 3; i++) {
+                assertTrue(outcomes[i] == CuFileOutcome.COMPLETE || outcomes[i] == CuFileOutcome.CANCELED);
+            }
         }
     }
 

@@ -65,8 +65,7 @@ final class CuFileChecks {
     private Finding library() {
         final Finding finding = Finding.of("libcufile", gpuFiles.library());
         if (here()) {
-            return gpuFiles.version().isEmpty() ? finding
-                : Finding.ok(finding.name(), finding.found() + ", version " + gpuFiles.version());
+            return finding;
         }
         return folder().filter(one -> finding.found().contains(NOT_FOUND))
             .map(folder -> Finding.broken(finding.name(), finding.found() + ", though " + folder + " has one",
@@ -206,8 +205,8 @@ final class CuFileChecks {
         if (!scarce.isEmpty()) {
             return Finding.limited(name, shown + ": a batch of more than " + scarce.getFirst().count()
                 + " entries of up to " + scarce.getFirst().slabKb() + " KiB never returns from its submission in"
-                + " compatibility mode", "set posix_pool_slab_count in cufile.json to " + enough(pool)
-                + "; kvtier sizes the pool itself where it opens the driver first, and never submits more entries"
+                + " compatibility mode", "for other programs, set posix_pool_slab_count in cufile.json to "
+                + enough(pool) + ", which takes up to " + hostMemory(pool) + " of host memory; kvtier sizes the pool itself where it opens the driver first, and never submits more entries"
                 + " than there are buffers");
         } else if (depth < BATCH_DEPTH) {
             return Finding.limited(name, shown + ", but io_batchsize is " + depth, "set io_batchsize in cufile.json to "
@@ -229,6 +228,10 @@ final class CuFileChecks {
             pool.add(new PoolSlabs(sizes.get(i), counts.get(i)));
         }
         return pool;
+    }
+
+    private static String hostMemory(final List<PoolSlabs> pool) {
+        return ByteSize.shown(pool.stream().mapToLong(one -> one.slabBytes() * Math.max(one.count(), BATCH_DEPTH)).sum());
     }
 
     private static String enough(final List<PoolSlabs> pool) {

@@ -9,6 +9,7 @@ import io.kvtier.bindings.cufile.CuFile;
 import io.kvtier.bindings.cufile.CuFileBuffer;
 import io.kvtier.bindings.cufile.CuFileConfig;
 import io.kvtier.bindings.cufile.CuFileDriver;
+import io.kvtier.bindings.cufile.CuFileException;
 import io.kvtier.bindings.cufile.CuFileHandle;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
@@ -32,7 +33,6 @@ public final class CuFileTrial {
     static final String REASON = "reason";
     static final String REMEDY = "remedy";
     static final String LIBRARY = "library";
-    static final String VERSION = "version";
     static final String POOL = "pool";
     static final String MODE = "mode";
     static final String CODE = "code";
@@ -81,8 +81,11 @@ public final class CuFileTrial {
             } finally {
                 Files.deleteIfExists(file);
             }
-        } catch (final NativeException e) {
+        } catch (final CuFileException e) {
+            // The message ends with a remedy; the doctor has its own.
             say(CODE, Integer.toString(e.code()));
+            say(FAILURE, e.call() + " gives " + e.name() + " (" + e.code() + ')');
+        } catch (final NativeException e) {
             say(FAILURE, e.getMessage());
         } catch (final IOException | RuntimeException | LinkageError e) {
             say(FAILURE, e.toString());
@@ -94,8 +97,6 @@ public final class CuFileTrial {
             CudaContext.Guard guard = context.enter();
             CuFileDriver driver = CuFile.system().open(AS_CONFIGURED);
             DeviceMemory memory = DeviceMemory.allocate(guard.context(), TRIAL_BYTES)) {
-            final int version = CuFile.system().version();
-            say(VERSION, version / 1000 + "." + version % 1000 / 10);
             say(POOL, driver.posixPool().stream().map(one -> one.slabKb() + "x" + one.count())
                 .collect(Collectors.joining(",")));
             try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE_DIRECT);

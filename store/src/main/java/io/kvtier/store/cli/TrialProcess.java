@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 /**
  * Runs {@link CuFileTrial} in a JVM of its own, like this one, for a bounded time, and turns what came of it into
  * words: also when it crashed or hung. It works in a folder that is gone afterwards, so that cuFile's log and the
- * JVM's own do not stay where the doctor was called; the log's last error is kept in the answer.
+ * JVM's own do not stay where the doctor was called; the log's first errors are kept in the answer.
  *
  * <p><b>Threading:</b> one thread. <b>Blocking:</b> for the time limit and some seconds at the most.
  */
@@ -32,6 +32,8 @@ final class TrialProcess {
     static final Duration LIMIT = Duration.ofSeconds(60);
 
     private static final String LOG = "cufile.log";
+    private static final String ERROR = " ERROR ";
+    private static final int MOST_ERRORS = 3;
     private static final Duration END_WAIT = Duration.ofSeconds(5);
     private static final int SIGNALLED = 128;
     private static final String FRAME = "# Problematic frame:";
@@ -121,7 +123,7 @@ final class TrialProcess {
         process.getOutputStream().close();
         final String ending = endingOf(process);
         final List<String> lines = lines(output);
-        return answer(lines, ending.isEmpty() ? "" : ending + crash(lines), lastError(work));
+        return answer(lines, ending.isEmpty() ? "" : ending + crash(lines), errors(work));
     }
 
     /** How it ended when it did not end well; empty when it did. */
@@ -154,11 +156,12 @@ final class TrialProcess {
             : ": " + signal + " in " + lines.get(frame + 1).substring(1).strip();
     }
 
-    /** The last error of cuFile's log, which says more than its codes; empty when there is none. */
-    private static String lastError(final Path work) throws IOException {
+    /** The first errors of cuFile's log, which say more than its codes: the cause comes before what it leads to. */
+    private static String errors(final Path work) throws IOException {
         final Path log = work.resolve(LOG);
-        return !Files.isReadable(log) ? "" : lines(log).stream().filter(line -> line.contains(" ERROR "))
-            .reduce((first, last) -> last).map(line -> line.substring(line.indexOf(" ERROR ") + 7).strip()).orElse("");
+        return !Files.isReadable(log) ? "" : lines(log).stream().filter(line -> line.contains(ERROR))
+            .map(line -> line.substring(line.indexOf(ERROR) + ERROR.length()).strip()).distinct().limit(MOST_ERRORS)
+            .collect(Collectors.joining(" / "));
     }
 
     private static Probes.GpuFiles answer(final List<String> lines, final String ending, final String logged) {
@@ -182,8 +185,7 @@ final class TrialProcess {
         if (!here || failure.isEmpty() && !said.containsKey(CuFileTrial.MODE)) {
             return Probes.GpuFiles.untried(library);
         }
-        return new Probes.GpuFiles(library, said.getOrDefault(CuFileTrial.VERSION, ""),
-            CuFileMode.valueOf(said.getOrDefault(CuFileTrial.MODE, CuFileMode.UNKNOWN.name())),
+        return new Probes.GpuFiles(library, CuFileMode.valueOf(said.getOrDefault(CuFileTrial.MODE, CuFileMode.UNKNOWN.name())),
             failure.isEmpty() || logged.isEmpty() ? failure : failure + "; cuFile's log says: " + logged,
             Integer.parseInt(said.getOrDefault(CuFileTrial.CODE, "0")), pool(said.getOrDefault(CuFileTrial.POOL, "")));
     }
