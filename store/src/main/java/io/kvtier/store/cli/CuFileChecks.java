@@ -206,8 +206,8 @@ final class CuFileChecks {
             return Finding.limited(name, shown + ": a batch of more than " + scarce.getFirst().count()
                 + " entries of up to " + scarce.getFirst().slabKb() + " KiB never returns from its submission in"
                 + " compatibility mode", "for other programs, set posix_pool_slab_count in cufile.json to "
-                + enough(pool) + ", which takes up to " + hostMemory(pool) + " of host memory; kvtier sizes the pool itself where it opens the driver first, and never submits more entries"
-                + " than there are buffers");
+                + enough(pool) + ", which takes up to " + hostMemory(pool) + " of host memory; kvtier sizes the pool"
+                + " itself where it opens the driver first, and never submits more entries than there are buffers");
         } else if (depth < BATCH_DEPTH) {
             return Finding.limited(name, shown + ", but io_batchsize is " + depth, "set io_batchsize in cufile.json to "
                 + BATCH_DEPTH);
@@ -231,7 +231,8 @@ final class CuFileChecks {
     }
 
     private static String hostMemory(final List<PoolSlabs> pool) {
-        return ByteSize.shown(pool.stream().mapToLong(one -> one.slabBytes() * Math.max(one.count(), BATCH_DEPTH)).sum());
+        return ByteSize.shown(pool.stream()
+            .mapToLong(one -> one.slabBytes() * Math.max(one.count(), BATCH_DEPTH)).sum());
     }
 
     private static String enough(final List<PoolSlabs> pool) {

@@ -97,7 +97,8 @@ interface Probes {
     record GpuFiles(Availability library, CuFileMode mode, String failure, int code, List<PoolSlabs> pool) {
         /** There is no library, or it was not tried. */
         static GpuFiles untried(final Availability library) {
-            return new GpuFiles(library, library.available() ? CuFileMode.UNKNOWN : CuFileMode.ABSENT, "", 0, List.of());
+            return new GpuFiles(library, library.available() ? CuFileMode.UNKNOWN : CuFileMode.ABSENT, "", 0,
+                List.of());
         }
     }
 }

@@ -185,7 +185,8 @@ final class TrialProcess {
         if (!here || failure.isEmpty() && !said.containsKey(CuFileTrial.MODE)) {
             return Probes.GpuFiles.untried(library);
         }
-        return new Probes.GpuFiles(library, CuFileMode.valueOf(said.getOrDefault(CuFileTrial.MODE, CuFileMode.UNKNOWN.name())),
+        return new Probes.GpuFiles(library,
+            CuFileMode.valueOf(said.getOrDefault(CuFileTrial.MODE, CuFileMode.UNKNOWN.name())),
             failure.isEmpty() || logged.isEmpty() ? failure : failure + "; cuFile's log says: " + logged,
             Integer.parseInt(said.getOrDefault(CuFileTrial.CODE, "0")), pool(said.getOrDefault(CuFileTrial.POOL, "")));
     }
