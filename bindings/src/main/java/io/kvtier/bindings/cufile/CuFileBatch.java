@@ -30,10 +30,9 @@ import java.util.Objects;
  * held until the entry has ended. How many are outstanding is counted here: the driver reports each entry once, in any
  * order, and after a cancellation perhaps never.
  *
- * <p>An address that is no memory was seen to make the entry fail, or never end, and to end the process. So memory that
- * no owner of this library holds is asked about before it is taken ({@link CudaAddress}). After an entry has failed,
- * whatever the reason, events of the others were seen to be lost: once nothing has been heard for some seconds then,
- * the batch is cancelled and destroyed by the poll that finds it so.
+ * <p>When one entry fails, events were seen to be lost, of the others or of itself. So memory that no owner of this
+ * library holds is asked about before it is taken ({@link CudaAddress}), and a batch of which nothing is heard any more
+ * is given up: the poll that finds it so cancels and destroys it. That is 5 s after a failure, 30 s otherwise.
  *
  * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
  * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
@@ -50,6 +49,8 @@ public final class CuFileBatch implements AutoCloseable {
     private static final long NS_PER_S = 1_000_000_000L;
     /** How long nothing is heard, after an entry has failed, before the others are given up: many times a transfer. */
     private static final long SILENCE_NS = 5 * NS_PER_S;
+    /** The same without a failure: it may only be slow, but no transfer takes this long without another's ending. */
+    private static final int QUIET_FACTOR = 6;
     /** Consecutive passing failures of a status query before one is thrown. */
     private static final int MAX_PASSING_FAILURES = 64;
 
@@ -251,13 +252,13 @@ public final class CuFileBatch implements AutoCloseable {
         }
         outstanding = entries.size();
         entryFailed = false;
+        lastEndNs = System.nanoTime();
         state = State.IN_FLIGHT;
     }
 
     /**
-     * Reports the entries that have ended and were not reported yet. When the driver falls silent after an entry has
-     * failed, those of which nothing was heard are reported as {@link CuFileOutcome#CANCELED}, and the batch is
-     * destroyed. A driver that falls silent without that is for the caller's own time limit, and {@link #cancel}.
+     * Reports the entries that have ended and were not reported yet. When the driver has fallen silent, those of
+     * which nothing was heard are cancelled and reported as {@link CuFileOutcome#CANCELED}, and the batch is destroyed.
      *
      * @param timeoutNs how long to wait for the first of them, in nanoseconds; 0 only looks.
      * @param listener  is told of each.
@@ -269,17 +270,15 @@ public final class CuFileBatch implements AutoCloseable {
         final int ended = ask(timeoutNs, listener);
         if (outstanding == 0) {
             state = State.DRAINED;
-        } else if (entryFailed) {
-            if (ended > 0) {
-                lastEndNs = System.nanoTime();
-            } else if (System.nanoTime() - lastEndNs > silenceNs) {
-                final int lost = outstanding;
-                LOG.log(System.Logger.Level.WARNING, "nothing was heard of " + lost + " of " + entries.size()
-                    + " entries for " + silenceNs / 1_000_000 + " ms after one had failed:"
-                    + " they are cancelled and the batch is destroyed");
-                cancel(0, listener);
-                return lost;
-            }
+        } else if (ended > 0) {
+            lastEndNs = System.nanoTime();
+        } else if (System.nanoTime() - lastEndNs > (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs)) {
+            final int lost = outstanding;
+            LOG.log(System.Logger.Level.WARNING, "nothing was heard of " + lost + " of " + entries.size()
+                + " entries for " + (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs) / 1_000_000 + " ms"
+                + (entryFailed ? " after one had failed" : "") + ": they are cancelled and the batch is destroyed");
+            cancel(0, listener);
+            return lost;
         }
         return ended;
     }

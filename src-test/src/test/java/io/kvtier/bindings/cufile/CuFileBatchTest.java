@@ -184,11 +184,19 @@ class CuFileBatchTest {
             assertEquals(State.DESTROYED, one.state());
             assertEquals(List.of("3 FAILED -1", "2 COMPLETE 4096", "0 CANCELED 0", "1 CANCELED 0"), said);
             assertTrue(simulated.calls().contains("batchCancel"));
-            // Silence alone is no reason: a disk may be slow.
+            // Without a failure it is given more time: a disk may be slow.
             other.add(false, handle, 0, buffer, 0, ENTRY);
             other.submit();
             assertEquals(0, other.poll(0, this::hear));
             assertEquals(State.IN_FLIGHT, other.state());
+        }
+        said.clear();
+        try (CuFileBatch silent = CuFileBatch.create(driver, 1, 0)) {
+            silent.add(false, handle, 0, buffer, 0, ENTRY);
+            silent.submit();
+            assertEquals(1, silent.poll(0, this::hear));
+            assertEquals(State.DESTROYED, silent.state());
+            assertEquals(List.of("0 CANCELED 0"), said);
         }
     }
 

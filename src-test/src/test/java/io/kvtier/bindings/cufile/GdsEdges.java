@@ -46,8 +46,8 @@ public final class GdsEdges {
     /** What is asked, by name. */
     private enum Edge {
         IMPLICIT_HANDLE, IMPLICIT_BUFFER, IMPLICIT_BATCH, READ_AFTER_CLOSE, READ_UNKNOWN_HANDLE, CANCEL_UNKNOWN,
-        SUBMIT_DEREGISTERED, SUBMIT_NO_MEMORY, SUBMIT_TOO_FAR, WRITE_READ_ONLY, BATCH_SIZES, NULL_TIMEOUT, REGISTER_NO_MEMORY, TEXTS,
-        LOG_FOLDER, LOG_FILE, LOG_LEVEL, LONG_RETURN, DEFAULTS, STREAMS, NO_CONTEXT
+        SUBMIT_DEREGISTERED, SUBMIT_NO_MEMORY, SUBMIT_TOO_FAR, WRITE_READ_ONLY, BATCH_SIZES, NULL_TIMEOUT,
+        REGISTER_NO_MEMORY, TEXTS, LOG_FOLDER, LOG_FILE, LOG_LEVEL, LONG_RETURN, DEFAULTS, STREAMS, NO_CONTEXT
     }
 
     private GdsEdges(final String name, final PosixFile file, final long memory, final CudaContext context) {
@@ -299,7 +299,8 @@ public final class GdsEdges {
         };
         try {
             Files.createDirectories(folder);
-            say("set", GdsFacts.text(api.setTextParameter(parameter.number(), arena.allocateFrom(value))) + " " + value);
+            say("set", GdsFacts.text(api.setTextParameter(parameter.number(), arena.allocateFrom(value)))
+                + ' ' + value);
             open();
             say("when open", text(parameter));
             handle();
