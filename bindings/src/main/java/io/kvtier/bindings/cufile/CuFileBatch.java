@@ -5,12 +5,14 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.cuda.CudaAddress;
+import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CUfileIOEvents;
-import io.kvtier.bindings.cufile.gen.CUfileIOParams;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /**
  * Owner of a batch: many transfers handed over with one call.
@@ -24,9 +26,13 @@ import java.lang.foreign.MemorySegment;
  * }</pre>
  *
  * <p>The driver reads the entries and writes the events while a batch is in flight, so both arrays lie in an arena of
- * the batch's own, which is closed after the batch has been destroyed and not before. Files and registered memory of an
- * entry are held until the entry has ended. How many are outstanding is counted here: the driver reports each entry
- * once, in any order, and after a cancellation perhaps never.
+ * the batch's own, which is closed after the batch has been destroyed and not before. Files and memory of an entry are
+ * held until the entry has ended. How many are outstanding is counted here: the driver reports each entry once, in any
+ * order, and after a cancellation perhaps never.
+ *
+ * <p>When one entry fails, events were seen to be lost, of the others or of itself. So memory that no owner of this
+ * library holds is asked about before it is taken ({@link CudaAddress}), and a batch of which nothing is heard any more
+ * is given up: the poll that finds it so cancels and destroys it. That is 5 s after a failure, 30 s otherwise.
  *
  * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
  * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
@@ -41,19 +47,13 @@ public final class CuFileBatch implements AutoCloseable {
     private static final long CLOSE_WAIT_NS = 1_000_000_000L;
     private static final long POLL_STEP_NS = 50_000_000L;
     private static final long NS_PER_S = 1_000_000_000L;
+    /** How long nothing is heard, after an entry has failed, before the others are given up: many times a transfer. */
+    private static final long SILENCE_NS = 5 * NS_PER_S;
+    /** The same without a failure: it may only be slow, but no transfer takes this long without another's ending. */
+    private static final int QUIET_FACTOR = 6;
     /** Consecutive passing failures of a status query before one is thrown. */
     private static final int MAX_PASSING_FAILURES = 64;
 
-    private static final long PARAMS_BYTES = CUfileIOParams.layout().byteSize();
-    private static final long PARAMS_MODE = CUfileIOParams.mode$offset();
-    private static final long PARAMS_BATCH = CUfileIOParams.u$offset() + CUfileIOParams.u.batch$offset();
-    private static final long PARAMS_BASE = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_base$offset();
-    private static final long PARAMS_FILE_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.file_offset$offset();
-    private static final long PARAMS_BUFFER_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_offset$offset();
-    private static final long PARAMS_SIZE = PARAMS_BATCH + CUfileIOParams.u.batch.size$offset();
-    private static final long PARAMS_HANDLE = CUfileIOParams.fh$offset();
-    private static final long PARAMS_OPCODE = CUfileIOParams.opcode$offset();
-    private static final long PARAMS_COOKIE = CUfileIOParams.cookie$offset();
     private static final long EVENT_BYTES = CUfileIOEvents.layout().byteSize();
     private static final long EVENT_COOKIE = CUfileIOEvents.cookie$offset();
     private static final long EVENT_STATUS = CUfileIOEvents.status$offset();
@@ -93,31 +93,28 @@ public final class CuFileBatch implements AutoCloseable {
     private final Thread owner = Thread.currentThread();
     private final int capacity;
     private final Arena arena;
-    private final MemorySegment params;
+    private final BatchEntries entries;
     private final MemorySegment events;
     private final MemorySegment count;
     private final MemorySegment timeout;
     private final long arrayBytes;
     private final long batch;
-    private final CuFileHandle[] files;
-    private final CuFileBuffer[] buffers;
-    private final long[] lengths;
     private State state = State.FREE;
-    private int entries;
     private int outstanding;
+    private final long silenceNs;
+    private boolean entryFailed;
+    private long lastEndNs;
     private int passingFailures;
     private long strayEvents;
 
-    private CuFileBatch(final CuFileDriver driver, final int capacity) {
+    private CuFileBatch(final CuFileDriver driver, final int capacity, final long silenceNs) {
+        this.silenceNs = silenceNs;
         this.driver = driver;
         this.api = driver.api();
         this.capacity = capacity;
-        this.files = new CuFileHandle[capacity];
-        this.buffers = new CuFileBuffer[capacity];
-        this.lengths = new long[capacity];
         this.arena = Arena.ofConfined();
         try {
-            params = arena.allocate(PARAMS_BYTES * capacity, Long.BYTES);
+            entries = new BatchEntries(arena, capacity, driver.pool());
             events = arena.allocate(EVENT_BYTES * capacity, Long.BYTES);
             count = arena.allocate(JAVA_INT);
             timeout = arena.allocate(JAVA_LONG, 2);
@@ -128,7 +125,7 @@ public final class CuFileBatch implements AutoCloseable {
             arena.close();
             throw e;
         }
-        arrayBytes = params.byteSize() + events.byteSize();
+        arrayBytes = entries.params().byteSize() + events.byteSize();
         NativeResources.created(NativeTag.CUFILE_HANDLE, arrayBytes);
     }
 
@@ -142,6 +139,10 @@ public final class CuFileBatch implements AutoCloseable {
      * @throws CuFileException          when it refuses it.
      */
     public static CuFileBatch create(final CuFileDriver driver, final int capacity) {
+        return create(driver, capacity, SILENCE_NS);
+    }
+
+    static CuFileBatch create(final CuFileDriver driver, final int capacity, final long silenceNs) {
         final int most = driver.properties().maxBatchEntries();
         if (capacity < 1 || capacity > most) {
             throw new IllegalArgumentException("a batch of " + capacity + " entries; the driver takes 1 to " + most
@@ -149,7 +150,7 @@ public final class CuFileBatch implements AutoCloseable {
         }
         driver.share();
         try {
-            return new CuFileBatch(driver, capacity);
+            return new CuFileBatch(driver, capacity, silenceNs);
         } catch (final RuntimeException e) {
             driver.giveBack();
             throw e;
@@ -166,71 +167,73 @@ public final class CuFileBatch implements AutoCloseable {
      * @param bufferOffset where in it, in bytes.
      * @param length       bytes; more than 0.
      * @return the entry's slot, or {@link #NO_ROOM}: submit what is there, or wait for other entries to end.
+     * @throws IllegalArgumentException when the memory was registered by its address alone and is none any more.
      */
     public int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
         final long bufferOffset, final long length) {
         buffer.check(bufferOffset, length);
-        return add(write, file, fileOffset, buffer, buffer.base(), bufferOffset, length);
+        if (!takeRoom(file, fileOffset, length)) {
+            return NO_ROOM;
+        }
+        entries.hold(file, buffer, null, length);
+        return put(write, fileOffset, buffer.base(), bufferOffset);
     }
 
     /**
      * Adds a transfer between a file and memory that is not registered.
      *
+     * @param write        false to read from the file.
+     * @param file         the file.
+     * @param fileOffset   where in it, in bytes.
+     * @param memory       the memory.
+     * @param memoryOffset where in it, in bytes.
+     * @param length       bytes; more than 0.
+     * @return the entry's slot, or {@link #NO_ROOM}.
+     */
+    public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DeviceMemory memory,
+        final long memoryOffset, final long length) {
+        final DevicePointer range = memory.pointer();
+        Objects.checkFromIndexSize(memoryOffset, length, range.byteSize());
+        if (!takeRoom(file, fileOffset, length)) {
+            return NO_ROOM;
+        }
+        entries.hold(file, null, memory, length);
+        return put(write, fileOffset, range.address() + memoryOffset, 0);
+    }
+
+    /**
+     * Adds a transfer between a file and memory of somebody else. The driver is asked whether it is any.
+     *
      * @param write      false to read from the file.
      * @param file       the file.
      * @param fileOffset where in it, in bytes.
-     * @param memory     device memory, whose owner stays open until the entry has ended.
+     * @param memory     device memory, whose owner keeps it until the entry has ended.
      * @return the entry's slot, or {@link #NO_ROOM}.
+     * @throws IllegalArgumentException when it is no live device memory, or reaches past its allocation.
      */
     public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DevicePointer memory) {
-        return add(write, file, fileOffset, null, memory.address(), 0, memory.byteSize());
+        driver.requireMemory(memory.address(), memory.byteSize());
+        if (!takeRoom(file, fileOffset, memory.byteSize())) {
+            return NO_ROOM;
+        }
+        entries.hold(file, null, null, memory.byteSize());
+        return put(write, fileOffset, memory.address(), 0);
     }
 
-    private int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
-        final long base, final long bufferOffset, final long length) {
+    /** Takes the buffers of compatibility mode that an entry needs; false changes nothing. */
+    private boolean takeRoom(final CuFileHandle file, final long fileOffset, final long length) {
         require(State.FREE, State.FILLING);
         if (fileOffset < 0 || length <= 0) {
             throw new IllegalArgumentException("file offset " + fileOffset + ", length " + length + " of "
                 + file.path());
         }
-        if (entries == capacity || !driver.pool().tryTake(length)) {
-            return NO_ROOM;
-        }
-        hold(file, buffer, length);
-        final int slot = entries;
-        final long at = slot * PARAMS_BYTES;
-        params.set(JAVA_INT, at + PARAMS_MODE, CuFileTypes.CUFILE_BATCH());
-        params.set(JAVA_LONG, at + PARAMS_BASE, base);
-        params.set(JAVA_LONG, at + PARAMS_FILE_OFFSET, fileOffset);
-        params.set(JAVA_LONG, at + PARAMS_BUFFER_OFFSET, bufferOffset);
-        params.set(JAVA_LONG, at + PARAMS_SIZE, length);
-        params.set(JAVA_LONG, at + PARAMS_HANDLE, file.handle());
-        params.set(JAVA_INT, at + PARAMS_OPCODE, write ? CuFileTypes.CUFILE_WRITE() : CuFileTypes.CUFILE_READ());
-        // Never 0, which an untouched event holds.
-        params.set(JAVA_LONG, at + PARAMS_COOKIE, slot + 1L);
-        files[slot] = file;
-        buffers[slot] = buffer;
-        lengths[slot] = length;
-        entries++;
-        state = State.FILLING;
-        return slot;
+        return entries.takeRoom(length);
     }
 
-    private void hold(final CuFileHandle file, final CuFileBuffer buffer, final long length) {
-        boolean heldFile = false;
-        try {
-            file.retain();
-            heldFile = true;
-            if (buffer != null) {
-                buffer.retain();
-            }
-        } catch (final IllegalStateException e) {
-            if (heldFile) {
-                file.release();
-            }
-            driver.pool().give(length);
-            throw e;
-        }
+    /** The entry for which everything is held. */
+    private int put(final boolean write, final long fileOffset, final long base, final long memoryOffset) {
+        state = State.FILLING;
+        return entries.put(write, fileOffset, base, memoryOffset);
     }
 
     /**
@@ -241,14 +244,21 @@ public final class CuFileBatch implements AutoCloseable {
      */
     public void submit() {
         require(State.FILLING, State.FILLING);
-        CuFile.check("cuFileBatchIOSubmit", api.batchSubmit(batch, entries, params, 0), entries + " entries, first of "
-            + files[0].path());
-        outstanding = entries;
+        final long status = api.batchSubmit(batch, entries.size(), entries.params(), 0);
+        // The text is made for a failure only: this is the hot path.
+        if (CuFileStatus.code(status) != CuFileTypes.CU_FILE_SUCCESS()) {
+            throw CuFileException.ofStatus("cuFileBatchIOSubmit", status, entries.size() + " entries, first of "
+                + entries.file(0).path());
+        }
+        outstanding = entries.size();
+        entryFailed = false;
+        lastEndNs = System.nanoTime();
         state = State.IN_FLIGHT;
     }
 
     /**
-     * Reports the entries that have ended and were not reported yet.
+     * Reports the entries that have ended and were not reported yet. When the driver has fallen silent, those of
+     * which nothing was heard are cancelled and reported as {@link CuFileOutcome#CANCELED}, and the batch is destroyed.
      *
      * @param timeoutNs how long to wait for the first of them, in nanoseconds; 0 only looks.
      * @param listener  is told of each.
@@ -260,6 +270,15 @@ public final class CuFileBatch implements AutoCloseable {
         final int ended = ask(timeoutNs, listener);
         if (outstanding == 0) {
             state = State.DRAINED;
+        } else if (ended > 0) {
+            lastEndNs = System.nanoTime();
+        } else if (System.nanoTime() - lastEndNs > (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs)) {
+            final int lost = outstanding;
+            LOG.log(System.Logger.Level.WARNING, "nothing was heard of " + lost + " of " + entries.size()
+                + " entries for " + (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs) / 1_000_000 + " ms"
+                + (entryFailed ? " after one had failed" : "") + ": they are cancelled and the batch is destroyed");
+            cancel(0, listener);
+            return lost;
         }
         return ended;
     }
@@ -272,7 +291,7 @@ public final class CuFileBatch implements AutoCloseable {
         } else {
             require(State.DRAINED, State.FREE);
         }
-        entries = 0;
+        entries.clear();
         state = State.FREE;
     }
 
@@ -392,34 +411,22 @@ public final class CuFileBatch implements AutoCloseable {
 
     /** One event; false when it ends no entry. */
     private boolean take(final long slot, final int status, final long result, final Listener listener) {
-        if (slot < 0 || slot >= entries || files[(int) slot] == null) {
+        if (!entries.holds(slot)) {
             if (strayEvents++ == 0) {
                 LOG.log(System.Logger.Level.WARNING, "cuFile reported an entry that is not outstanding: cookie "
                     + (slot + 1) + ", status " + status);
             }
             return false;
         }
-        final CuFileOutcome outcome = CuFileOutcome.of(status, result, lengths[(int) slot]);
+        final CuFileOutcome outcome = CuFileOutcome.of(status, result, entries.length((int) slot));
         if (outcome == null) {
             return false;
         }
+        entryFailed |= outcome == CuFileOutcome.FAILED;
         outstanding--;
-        let((int) slot);
+        entries.let((int) slot);
         listener.ended((int) slot, outcome, result);
         return true;
-    }
-
-    /** Lets go of what an entry held. */
-    private void let(final int slot) {
-        driver.pool().give(lengths[slot]);
-        final CuFileHandle file = files[slot];
-        final CuFileBuffer buffer = buffers[slot];
-        files[slot] = null;
-        buffers[slot] = null;
-        if (buffer != null) {
-            buffer.release();
-        }
-        file.release();
     }
 
     private void destroy(final Listener listener) {
@@ -435,9 +442,9 @@ public final class CuFileBatch implements AutoCloseable {
     }
 
     private void dropAll(final Listener listener) {
-        for (int slot = 0; slot < entries; slot++) {
-            if (files[slot] != null) {
-                let(slot);
+        for (int slot = 0; slot < entries.size(); slot++) {
+            if (entries.holds(slot)) {
+                entries.let(slot);
                 if (listener != null) {
                     listener.ended(slot, CuFileOutcome.CANCELED, 0);
                 }
@@ -449,7 +456,7 @@ public final class CuFileBatch implements AutoCloseable {
     private void require(final State one, final State other) {
         checkOwner();
         if (state != one && state != other) {
-            throw new IllegalStateException("the batch is " + state + ", with " + outstanding + " of " + entries
+            throw new IllegalStateException("the batch is " + state + ", with " + outstanding + " of " + entries.size()
                 + " entries outstanding; this needs " + (one == other ? one : one + " or " + other));
         }
     }
