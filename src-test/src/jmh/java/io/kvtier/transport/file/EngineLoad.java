@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Keeps a transfer engine busy with requests of one size at random places of a file, so many under way at once, and tells
- * how much was moved. Requests are submitted in batches, an eighth of the depth each, so that most are under way while
- * one batch is waited for and filled anew.
+ * Keeps a transfer engine busy with requests of one size at random places of a file, so many under way at once, and
+ * tells how much was moved. Requests are submitted in batches, an eighth of the depth each, so that most are under way
+ * while one batch is waited for and filled anew.
  *
  * <p><b>Threading:</b> the calling thread submits and waits.
  *

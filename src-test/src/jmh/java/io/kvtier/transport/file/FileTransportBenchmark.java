@@ -18,8 +18,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Throughput of the transfer engine over the file transports beside fio with the same pattern on the same file, past the
- * page cache, in runs that take turns. Prints one JSON object a row.
+ * Throughput of the transfer engine over the file transports beside fio with the same pattern on the same file, past
+ * the page cache, in runs that take turns. Prints one JSON object a row.
  *
  * <p>Arguments: directory of the file (needs 1 GiB), rounds (5), seconds a run (2), which rows (a regular expression),
  * {@code pin} to register the memory, {@code huge} to have it in huge pages.
@@ -29,7 +29,7 @@ public final class FileTransportBenchmark {
     private static final double QUIET = 2;
     private static final long PAUSE_MS = 2000;
     private static final int MOST_PAUSES = 60;
-    /** Threads of the posix transport and jobs of fio beside it: with more requests under way than that, all are busy. */
+    /** Threads of the posix transport, and jobs of fio beside it. */
     private static final int POSIX_THREADS = 4;
 
     private FileTransportBenchmark() {

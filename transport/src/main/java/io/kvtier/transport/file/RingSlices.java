@@ -16,9 +16,9 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The slices that one ring is moving: a slot for each, with at most one operation of it in the kernel, which carries the
- * slot's number. Operations of one slice follow one another as {@link AlignedIo} plans them, because a part of a block
- * that goes through the page cache must not overtake the blocks beside it; slices overlap.
+ * The slices that one ring is moving: a slot for each, with at most one operation of it in the kernel, which carries
+ * the slot's number. Operations of one slice follow one another as {@link AlignedIo} plans them, because a part of a
+ * block that goes through the page cache must not overtake the blocks beside it; slices overlap.
  *
  * <p>Invariants between two calls: a slot is free, or its slice has one operation prepared or in the kernel, or waits
  * for staging memory. A slice is completed after its slot was freed, so that what the completion starts finds room.

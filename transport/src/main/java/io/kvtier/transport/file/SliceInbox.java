@@ -4,12 +4,12 @@ import io.kvtier.transport.Slice;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Slices handed by many threads to one, linked through their attachments, so that handing over makes no object and needs
- * no bound: a slice is in one queue at a time, and the engine bounds how many there are.
+ * Slices handed by many threads to one, linked through their attachments, so that handing over makes no object and
+ * needs no bound: a slice is in one queue at a time, and the engine bounds how many there are.
  *
  * <p>A stack after R. K. Treiber (1986), of which the one taker always takes everything: nothing is ever popped singly,
- * so a slice that was taken and put in again meanwhile does no harm. Putting in linearizes at its compare-and-set, which
- * also publishes the link; taking at its exchange.
+ * so a slice that was taken and put in again meanwhile does no harm. Putting in linearizes at its compare-and-set,
+ * which also publishes the link; taking at its exchange.
  *
  * <p><b>Threading:</b> {@link #add} and {@link #isEmpty} any thread, lock-free; {@link #drainTo} one thread.
  */

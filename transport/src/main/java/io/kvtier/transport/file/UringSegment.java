@@ -20,9 +20,11 @@ final class UringSegment implements TransportSegment {
     private final UringFile[] bufferedOf;
     private final UringFile[] directOf;
     private final List<UringWorker> workers;
+    private final long timeoutMs;
 
     private UringSegment(final FileHandle handle, final PosixFile buffered, final PosixFile direct,
-        final List<UringWorker> workers) {
+        final List<UringWorker> workers, final long timeoutMs) {
+        this.timeoutMs = timeoutMs;
         this.handle = handle;
         this.buffered = buffered;
         this.direct = direct;
@@ -32,7 +34,7 @@ final class UringSegment implements TransportSegment {
     }
 
     static UringSegment open(final FileOpener opener, final String path, final boolean wantDirect,
-        final List<UringWorker> workers) {
+        final List<UringWorker> workers, final long timeoutMs) {
         final FileHandle handle = FileHandle.open(opener, path, wantDirect);
         final PosixFile buffered = opener.descriptor(handle.buffered());
         final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
@@ -41,7 +43,7 @@ final class UringSegment implements TransportSegment {
             throw new IllegalArgumentException(path + " has no descriptor that a ring could name: it was opened by "
                 + opener);
         }
-        return new UringSegment(handle, buffered, direct, workers);
+        return new UringSegment(handle, buffered, direct, workers, timeoutMs);
     }
 
     FileHandle handle() {
@@ -100,7 +102,7 @@ final class UringSegment implements TransportSegment {
         try {
             // No slice is under way, so what the rings know of the files does not change. A ring that does not answer
             // keeps its references, and so the descriptors open, until it goes.
-            UringWorker.onAll(workers.stream().filter(worker -> isKnown(worker.index())).toList(),
+            UringWorker.onAll(workers.stream().filter(worker -> isKnown(worker.index())).toList(), timeoutMs,
                 worker -> worker.detach(this));
         } finally {
             handle.close();

@@ -31,15 +31,15 @@ import java.util.function.Function;
  * Files by io_uring: many operations in the kernel at once, from few threads. Each thread has a ring for as long as the
  * transport lives; files are registered with a ring when it first meets them, and memory when the engine is told of it.
  *
- * <p>A single slice that its caller waits for is moved by {@code pread} and {@code pwrite} on the calling thread: handing
- * over and back costs more than a ring saves.
+ * <p>A single slice that its caller waits for is moved by {@code pread} and {@code pwrite} on the calling thread:
+ * handing over and back costs more than a ring saves.
  *
- * <p>What a ring cannot do fails as worth trying elsewhere, so that an engine with {@link PosixTransport} behind this one
- * goes on when the kernel refuses. Full disks and read-only file systems fail for good.
+ * <p>What a ring cannot do fails as worth trying elsewhere, so that an engine with {@link PosixTransport} behind this
+ * one goes on when the kernel refuses. Full disks and read-only file systems fail for good.
  *
- * <p><b>Threading:</b> thread-safe; slices complete on the threads of the rings. <b>Lifetime:</b> owns threads, rings and
- * staging memory. <b>Blocking:</b> {@link #run}, while its slice moves; attaching, detaching and closing a segment wait
- * for the threads of the rings, which answer between two waits.
+ * <p><b>Threading:</b> thread-safe; slices complete on the threads of the rings. <b>Lifetime:</b> owns threads, rings
+ * and staging memory. <b>Blocking:</b> {@link #run}, while its slice moves; attaching, detaching and closing a segment
+ * wait for the threads of the rings, which answer between two waits.
  */
 public final class UringTransport implements Transport {
     private static final Logger LOG = System.getLogger(UringTransport.class.getName());
@@ -49,7 +49,8 @@ public final class UringTransport implements Transport {
     private static final int BUFFER_SLOTS = 1024;
     /** Staging memory of a caller that moves its own slice. */
     private static final long BOUNCE_BYTES = 1L << 20;
-    private static final String IN_USE = "leave it to the other transports, or open the engine without io_uring";
+    /** Pinning goes through the memory page by page. */
+    private static final long BYTES_PINNED_A_MS = 1 << 20;
 
     private final FileOpener opener;
     private final UringConfig config;
@@ -127,7 +128,7 @@ public final class UringTransport implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        return UringSegment.open(opener, target.address().path(), direct, workers);
+        return UringSegment.open(opener, target.address().path(), direct, workers, config.drainTimeoutMs());
     }
 
     @Override
@@ -140,7 +141,9 @@ public final class UringTransport implements Transport {
         if (closed) {
             throw new RejectedExecutionException("the transport is closed");
         }
-        chosen().add(slice);
+        // Through the page cache the threads copy, so all of them shall; past it one drives a device.
+        final boolean copies = ((UringSegment) slice.handle()).handle().direct() == null;
+        chosen(copies ? 1 : config.depth()).add(slice);
     }
 
     @Override
@@ -181,9 +184,11 @@ public final class UringTransport implements Transport {
         lock.lock();
         try {
             if (!attached.containsKey(region)) {
-                final Throwable problem = UringWorker.onAll(workers, worker -> worker.attach(memory));
+                final Throwable problem = UringWorker.onAll(workers, config.drainTimeoutMs()
+                    + memory.byteSize() / BYTES_PINNED_A_MS, worker -> worker.attach(memory));
                 if (problem != null) {
-                    UringWorker.onAll(workers, worker -> worker.detach(memory));
+                    UringWorker.onAll(workers, config.drainTimeoutMs(),
+                    worker -> worker.detach(memory));
                     return refused(memory, problem);
                 }
             }
@@ -201,7 +206,8 @@ public final class UringTransport implements Transport {
             final Integer owners = attached.computeIfPresent(region, (key, count) -> count == 1 ? null : count - 1);
             if (owners == null) {
                 final MemorySegment memory = ((HostMemory) region).segment();
-                final Throwable problem = UringWorker.onAll(workers, worker -> worker.detach(memory));
+                final Throwable problem = UringWorker.onAll(workers, config.drainTimeoutMs(),
+                    worker -> worker.detach(memory));
                 if (problem != null) {
                     LOG.log(Logger.Level.WARNING, "memory stays pinned until the rings are closed", problem);
                 }
@@ -230,15 +236,18 @@ public final class UringTransport implements Transport {
         SliceThreads.join(all.stream().map(UringWorker::thread).toList());
     }
 
-    /** The first ring with room, so that few slices keep one thread busy rather than wake many; else the least laden. */
-    private UringWorker chosen() {
+    /**
+     * The first ring that has fewer slices than would be enough for it, so that few slices keep one thread busy rather
+     * than wake many; else the least laden.
+     */
+    private UringWorker chosen(final int enough) {
         UringWorker best = null;
         int least = Integer.MAX_VALUE;
         for (int i = 0; i < workers.size(); i++) {
             final UringWorker worker = workers.get(i);
             final int load = worker.load();
             if (worker.isUsable()) {
-                if (load < config.depth()) {
+                if (load < enough) {
                     return worker;
                 }
                 if (load < least) {
@@ -256,6 +265,6 @@ public final class UringTransport implements Transport {
         return Availability.no(memory.byteSize() + " bytes could not be pinned: " + problem.getMessage(), limit
             ? "raise the limit on locked memory (ulimit -l, LimitMEMLOCK=) to the region's size times the number of "
                 + "rings, or lower threads"
-            : IN_USE);
+            : "nothing need be done: transfers of this memory work, only slower");
     }
 }

@@ -20,17 +20,17 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * One ring and the thread that it belongs to. The thread takes slices and commands in, prepares operations, and waits in
- * the kernel for an end or for somebody to wake it.
+ * One ring and the thread that it belongs to. The thread takes slices and commands in, prepares operations, and waits
+ * in the kernel for an end or for somebody to wake it.
  *
- * <p>No hand-over is lost. Who hands something over publishes it first and reads {@link #sleeping} then; the thread sets
- * that first and looks for something then. All of these are volatile, so one of the two sees the other. Waking is a
- * system call, and is made only for a thread that sleeps.
+ * <p>No hand-over is lost. Who hands something over publishes it first and reads {@link #sleeping} then; the thread
+ * sets that first and looks for something then. All of these are volatile, so one of the two sees the other. Waking is
+ * a system call, and is made only for a thread that sleeps.
  *
- * <p>A ring that fails for good (see {@link UringRing}) is closed, and another one opened. What waited fails, to be tried
- * on another transport. What was in the kernel fails too, but only once closing has proved that the kernel has let go of
- * it; else it is never completed, and the ring is leaked and counted. Without a ring everything fails at once, and every
- * second at most another one is tried.
+ * <p>A ring that fails for good (see {@link UringRing}) is closed, and another one opened. What waited fails, to be
+ * tried on another transport. What was in the kernel fails too, but only once closing has proved that the kernel has
+ * let go of it; else it is never completed, and the ring is leaked and counted. Without a ring everything fails at
+ * once, and every second at most another one is tried.
  *
  * <p><b>Threading:</b> the methods are for any thread, but for those that say otherwise. <b>Lifetime:</b> a daemon
  * thread, from {@link #start()} to {@link #close()}.
@@ -160,21 +160,22 @@ final class UringWorker {
     }
 
     /**
-     * Has something done by all workers and waits for it, unless the caller is a thread of a transport, which would wait
-     * for itself. An interrupt is kept for the caller.
+     * Has something done by all workers and waits for it, unless the caller is a thread of a transport, which would
+     * wait for itself. An interrupt is kept for the caller.
      *
-     * @param workers all.
-     * @param what    a command.
+     * @param workers   all.
+     * @param timeoutMs milliseconds to wait for each.
+     * @param what      a command.
      * @return the first failure; null for none.
      */
-    static Throwable onAll(final List<UringWorker> workers,
+    static Throwable onAll(final List<UringWorker> workers, final long timeoutMs,
         final Function<UringWorker, CompletableFuture<Void>> what) {
         final List<CompletableFuture<Void>> all = new ArrayList<>();
         workers.forEach(worker -> all.add(what.apply(worker)));
         Throwable first = null;
         if (!IoThreads.isIoThread()) {
-            for (int i = 0; i < all.size(); i++) {
-                final Throwable problem = await(all.get(i), workers.get(i).options.drainTimeoutMs());
+            for (final CompletableFuture<Void> one : all) {
+                final Throwable problem = await(one, timeoutMs);
                 first = first == null ? problem : first;
             }
         }
