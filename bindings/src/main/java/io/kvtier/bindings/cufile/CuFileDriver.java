@@ -15,6 +15,9 @@ import java.util.List;
  * last share waits for the library.
  */
 public final class CuFileDriver implements AutoCloseable {
+    /** As long as a path can be. */
+    private static final int TEXT_BYTES = 4096;
+
     private final CuFile cuFile;
     private final Opened opened;
     private final RefCount references;
@@ -140,6 +143,25 @@ public final class CuFileDriver implements AutoCloseable {
         }
     }
 
+    /**
+     * A text parameter in force.
+     *
+     * @param parameter which.
+     * @return its value.
+     * @throws CuFileException when the library does not tell.
+     */
+    public String parameter(final CuFileText parameter) {
+        use();
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment text = arena.allocate(TEXT_BYTES);
+            CuFile.check("cuFileGetParameterString", api().textParameter(parameter.number(), text, TEXT_BYTES),
+                parameter.name());
+            return text.getString(0);
+        } finally {
+            references.release();
+        }
+    }
+
     @Override
     public void close() {
         references.close();
@@ -147,6 +169,10 @@ public final class CuFileDriver implements AutoCloseable {
 
     CuFileApi api() {
         return cuFile.api();
+    }
+
+    void requireMemory(final long address, final long byteSize) {
+        cuFile.requireMemory(address, byteSize);
     }
 
     PosixPool pool() {
