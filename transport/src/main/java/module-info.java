@@ -7,5 +7,6 @@ module io.kvtier.transport {
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;
+    exports io.kvtier.transport.gds;
     exports io.kvtier.transport.memory;
 }
