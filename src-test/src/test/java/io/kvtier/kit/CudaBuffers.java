@@ -1,19 +1,30 @@
 package io.kvtier.kit;
 
 import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.bindings.cuda.Cuda;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.CudaCopies;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Memory of a real GPU. */
+/** Memory of a real GPU; closing closes its context too. */
 public final class CudaBuffers implements DeviceBuffers {
     private final CudaContext context;
     private final List<DeviceRegion> regions = new CopyOnWriteArrayList<>();
 
-    public CudaBuffers(final CudaContext context) {
+    private CudaBuffers(final CudaContext context) {
         this.context = context;
+    }
+
+    /** Of the first GPU; skips the test where there is none. */
+    public static CudaBuffers ofFirst() {
+        NotExercised.require("cuda", Cuda.availability().available(), Cuda.availability().reason());
+        return new CudaBuffers(Cuda.devices().getFirst().retainPrimaryContext());
+    }
+
+    public CudaContext context() {
+        return context;
     }
 
     @Override
@@ -37,5 +48,6 @@ public final class CudaBuffers implements DeviceBuffers {
     @Override
     public void close() {
         regions.forEach(DeviceRegion::close);
+        context.close();
     }
 }
