@@ -93,12 +93,14 @@ case "${1:-}" in
     tests)
         shift
         [ $# -gt 0 ] || set -- io.kvtier.bindings.cuda.CudaDeviceTest io.kvtier.bindings.cufile.GdsSmokeTest \
+            io.kvtier.bindings.cufile.CloseInUseTest \
             io.kvtier.transport.gds.GdsDeviceTest io.kvtier.transport.gds.GdsDeviceBatchTest \
             io.kvtier.transport.gds.GdsDeviceSyncTest io.kvtier.transport.memory.CudaHostAndDeviceTest \
             io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest
         export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
+        # The class path of the JVM, not of the console: tests start further JVMs on it.
         exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \
-            -jar "$here/lib/console.jar" execute --class-path "$classes" --disable-banner --disable-ansi-colors \
+            -cp "$classes" org.junit.platform.console.ConsoleLauncher execute --disable-banner --disable-ansi-colors \
             --details="${DETAILS:-tree}" $(printf -- '--select-class %s ' "$@")
         ;;
     compare) shift; compare "$@" ;;
@@ -117,7 +119,18 @@ case "${1:-}" in
                 echo "fact: ends with the driver open, statistics level $level, context $context: exit status $code"
             done
         done
-        rm "$directory/facts.bin"
+        # Each in a process in which nothing was called before; some end it, or never return.
+        for edge in $("${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsEdges); do
+            code=0
+            timeout 30 "${java[@]}" -XX:ErrorFile=/dev/null -cp "$classes" io.kvtier.bindings.cufile.GdsEdges \
+                "$directory/facts.bin" "$edge" >"$directory/edge.txt" 2>/dev/null || code=$?
+            grep '^fact: ' "$directory/edge.txt" || true
+            [ "$code" = 0 ] || echo "fact: $edge: the process ended with $code"
+        done
+        for file in /etc/cufile.json /usr/local/cuda*/gds/cufile.json; do
+            [ ! -f "$file" ] || echo "fact: $file: $(grep -E '"(max_direct_io_size_kb|io_batchsize|posix_pool_slab[a-z_]*|use_pci_p2pdma)"' "$file" | tr -s ' \n' ' ')"
+        done
+        rm -rf "$directory/facts.bin" "$directory/named.log" "$directory/edge.txt" "$directory/edge-logs"
         ;;
     *) sed -n '2,/^set /{/^#/!d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
 esac

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongConsumer;
 
 /**
  * cuFile without a GPU, by the rules that were seen on one: handles, registrations by base, batches whose entries are
@@ -67,6 +68,8 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean cancelReports;
     private boolean compatible = true;
     private boolean realFiles;
+    private boolean silentAfterFailure;
+    private LongConsumer afterDeregistration = base -> { };
 
     private static final class Batch {
         final int capacity;
@@ -93,6 +96,11 @@ public final class SimulatedCuFile implements CuFileApi {
         realFiles = true;
     }
 
+    /** Told of a base at the very moment at which the library lets go of it. */
+    public synchronized void afterDeregistration(final LongConsumer told) {
+        afterDeregistration = told;
+    }
+
     /** The flags that a stream is registered with, or null. */
     public synchronized Integer stream(final long handle) {
         return streams.get(handle);
@@ -111,6 +119,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** No entry ends while this is set. */
     public synchronized void stalled(final boolean now) {
         stalled = now;
+    }
+
+    /** Whether nothing is heard any more after an entry has failed, as was seen on a GPU. */
+    public synchronized void silentAfterFailure(final boolean it) {
+        silentAfterFailure = it;
     }
 
     /** Whether cancelled entries are reported as cancelled; they are dropped silently otherwise. */
@@ -249,7 +262,9 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long bufferDeregister(final long base) {
         final long status = begin("bufferDeregister");
-        return buffers.remove(base) == null ? code(CuFileTypes.CU_FILE_MEMORY_NOT_REGISTERED()) : status;
+        final boolean registered = buffers.remove(base) != null;
+        afterDeregistration.accept(base);
+        return registered ? status : code(CuFileTypes.CU_FILE_MEMORY_NOT_REGISTERED());
     }
 
     @Override
@@ -391,6 +406,7 @@ public final class SimulatedCuFile implements CuFileApi {
             CUfileIOEvents.ret(event, said[2]);
             failed |= said[1] == CuFileTypes.CUFILE_FAILED();
         }
+        stalled |= failed && silentAfterFailure;
         // As seen: a failed entry makes the query fail, which then does not say how many events it has filled.
         count.set(JAVA_INT, 0, failed ? room : filled);
         return failed ? code(CuFileTypes.CU_FILE_IO_ERROR()) : CuFileStatus.SUCCESS;
@@ -423,7 +439,8 @@ public final class SimulatedCuFile implements CuFileApi {
         if (status != 0) {
             return status;
         }
-        arguments.setAtIndex(JAVA_LONG, 3, move(new SimulatedEntry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
+        arguments.setAtIndex(JAVA_LONG, 3, move(
+            new SimulatedEntry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
             arguments.getAtIndex(JAVA_LONG, 1), arguments.getAtIndex(JAVA_LONG, 2))));
         return CuFileStatus.SUCCESS;
     }

@@ -150,20 +150,21 @@ public record CudaAddress(long address, Kind kind, int device, long start, long 
     public void require(final long length) {
         final String range = "0x" + Long.toHexString(address) + "+" + length;
         switch (kind) {
+            case DEVICE -> requireInside(length, range);
             case UNKNOWN -> throw new IllegalArgumentException(range + " is no device memory: CUDA knows no allocation"
                 + " of this process there (it was freed, never allocated, or is ordinary host memory)" + REMEDY);
             case HOST -> throw new IllegalArgumentException(range + " is pinned host memory, not device memory"
                 + REMEDY);
-            case MANAGED -> throw new IllegalArgumentException(range + " is managed memory, which may lie in the host"
+            default -> throw new IllegalArgumentException(range + " is managed memory, which may lie in the host"
                 + " and cannot be the end of a transfer by the device" + REMEDY);
-            case DEVICE -> {
-                if (!covers(start, byteSize, address, length)) {
-                    throw new IllegalArgumentException(range + " reaches " + (address - start + length - byteSize)
-                        + " bytes past its allocation, 0x" + Long.toHexString(start) + "+" + byteSize + " of device "
-                        + device + "; pass a range within one allocation, and memory that was mapped in pieces piece"
-                        + " by piece");
-                }
-            }
+        }
+    }
+
+    private void requireInside(final long length, final String range) {
+        if (!covers(start, byteSize, address, length)) {
+            throw new IllegalArgumentException(range + " reaches " + (address - start + length - byteSize)
+                + " bytes past its allocation, 0x" + Long.toHexString(start) + "+" + byteSize + " of device " + device
+                + "; pass a range within one allocation, and memory that was mapped in pieces piece by piece");
         }
     }
 

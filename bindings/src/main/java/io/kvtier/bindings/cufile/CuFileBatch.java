@@ -30,8 +30,9 @@ import java.util.Objects;
  * held until the entry has ended. How many are outstanding is counted here: the driver reports each entry once, in any
  * order, and after a cancellation perhaps never.
  *
- * <p>An entry whose address was no memory was seen never to end, and to end the process with it. So memory that no
- * owner of this library holds is asked about before it is taken ({@link CudaAddress}).
+ * <p>When one entry fails, events were seen to be lost, of the others or of itself. So memory that no owner of this
+ * library holds is asked about before it is taken ({@link CudaAddress}), and a batch of which nothing is heard any more
+ * is given up: the poll that finds it so cancels and destroys it. That is 5 s after a failure, 30 s otherwise.
  *
  * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
  * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
@@ -46,6 +47,10 @@ public final class CuFileBatch implements AutoCloseable {
     private static final long CLOSE_WAIT_NS = 1_000_000_000L;
     private static final long POLL_STEP_NS = 50_000_000L;
     private static final long NS_PER_S = 1_000_000_000L;
+    /** How long nothing is heard, after an entry has failed, before the others are given up: many times a transfer. */
+    private static final long SILENCE_NS = 5 * NS_PER_S;
+    /** The same without a failure: it may only be slow, but no transfer takes this long without another's ending. */
+    private static final int QUIET_FACTOR = 6;
     /** Consecutive passing failures of a status query before one is thrown. */
     private static final int MAX_PASSING_FAILURES = 64;
 
@@ -96,10 +101,14 @@ public final class CuFileBatch implements AutoCloseable {
     private final long batch;
     private State state = State.FREE;
     private int outstanding;
+    private final long silenceNs;
+    private boolean entryFailed;
+    private long lastEndNs;
     private int passingFailures;
     private long strayEvents;
 
-    private CuFileBatch(final CuFileDriver driver, final int capacity) {
+    private CuFileBatch(final CuFileDriver driver, final int capacity, final long silenceNs) {
+        this.silenceNs = silenceNs;
         this.driver = driver;
         this.api = driver.api();
         this.capacity = capacity;
@@ -130,6 +139,10 @@ public final class CuFileBatch implements AutoCloseable {
      * @throws CuFileException          when it refuses it.
      */
     public static CuFileBatch create(final CuFileDriver driver, final int capacity) {
+        return create(driver, capacity, SILENCE_NS);
+    }
+
+    static CuFileBatch create(final CuFileDriver driver, final int capacity, final long silenceNs) {
         final int most = driver.properties().maxBatchEntries();
         if (capacity < 1 || capacity > most) {
             throw new IllegalArgumentException("a batch of " + capacity + " entries; the driver takes 1 to " + most
@@ -137,7 +150,7 @@ public final class CuFileBatch implements AutoCloseable {
         }
         driver.share();
         try {
-            return new CuFileBatch(driver, capacity);
+            return new CuFileBatch(driver, capacity, silenceNs);
         } catch (final RuntimeException e) {
             driver.giveBack();
             throw e;
@@ -238,11 +251,14 @@ public final class CuFileBatch implements AutoCloseable {
                 + entries.file(0).path());
         }
         outstanding = entries.size();
+        entryFailed = false;
+        lastEndNs = System.nanoTime();
         state = State.IN_FLIGHT;
     }
 
     /**
-     * Reports the entries that have ended and were not reported yet.
+     * Reports the entries that have ended and were not reported yet. When the driver has fallen silent, those of
+     * which nothing was heard are cancelled and reported as {@link CuFileOutcome#CANCELED}, and the batch is destroyed.
      *
      * @param timeoutNs how long to wait for the first of them, in nanoseconds; 0 only looks.
      * @param listener  is told of each.
@@ -254,6 +270,15 @@ public final class CuFileBatch implements AutoCloseable {
         final int ended = ask(timeoutNs, listener);
         if (outstanding == 0) {
             state = State.DRAINED;
+        } else if (ended > 0) {
+            lastEndNs = System.nanoTime();
+        } else if (System.nanoTime() - lastEndNs > (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs)) {
+            final int lost = outstanding;
+            LOG.log(System.Logger.Level.WARNING, "nothing was heard of " + lost + " of " + entries.size()
+                + " entries for " + (entryFailed ? silenceNs : QUIET_FACTOR * silenceNs) / 1_000_000 + " ms"
+                + (entryFailed ? " after one had failed" : "") + ": they are cancelled and the batch is destroyed");
+            cancel(0, listener);
+            return lost;
         }
         return ended;
     }
@@ -397,6 +422,7 @@ public final class CuFileBatch implements AutoCloseable {
         if (outcome == null) {
             return false;
         }
+        entryFailed |= outcome == CuFileOutcome.FAILED;
         outstanding--;
         entries.let((int) slot);
         listener.ended((int) slot, outcome, result);

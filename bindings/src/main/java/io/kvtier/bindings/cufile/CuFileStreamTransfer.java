@@ -12,8 +12,9 @@ import java.lang.foreign.MemorySegment;
  * Owner of one transfer that takes its place in a CUDA stream. The stream reads the arguments and writes the result
  * when it comes to the transfer, so both lie in memory of this owner until it is closed.
  *
- * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> holds the file, the memory and the stream, which
- * may be closed meanwhile; {@link #close()} waits for the stream, then lets them and the arguments go. <b>Blocking:</b> {@link #result()} and {@link #close()} wait for the stream.
+ * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> holds the file, the memory and the stream, which may be
+ * closed meanwhile; {@link #close()} waits for the stream, then lets them and the arguments go. <b>Blocking:</b>
+ * {@link #result()} and {@link #close()} wait for the stream.
  */
 public final class CuFileStreamTransfer implements AutoCloseable {
     private static final int ARGUMENTS = 4;

@@ -2,7 +2,11 @@ package io.kvtier.bindings.cufile;
 
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 
-/** Parameters of the driver that are texts: where it logs, and how much. They are set with {@link CuFileConfig}. */
+/**
+ * Parameters of the driver that are texts: where it logs, and how much. They are set with {@link CuFileConfig}. Version
+ * 1.15.1 takes them, and any text for a level, and gives them back, but was seen to log as before all the same: into
+ * {@code cufile.log} of the working directory.
+ */
 public enum CuFileText {
     /** ERROR, WARN, INFO, DEBUG or TRACE. */
     LOG_LEVEL(CuFileTypes.CUFILE_PARAM_LOGGING_LEVEL()),

@@ -70,6 +70,34 @@ class CudaDeviceTest {
     }
 
     @Test
+    void shouldSayWhatIsAtAnAddress() {
+        try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
+            DeviceMemory memory = DeviceMemory.allocate(context, 3 * MIB);
+            PinnedMemory pinned = PinnedMemory.allocate(context, MIB);
+            Arena arena = Arena.ofConfined()) {
+            final long start = memory.pointer().address();
+            // No context is current in this thread: the driver answers all the same.
+            assertEquals(new CudaAddress(start + MIB, CudaAddress.Kind.DEVICE, 0, start, 3 * MIB),
+                CudaAddress.of(start + MIB));
+            assertEquals(CudaAddress.Kind.HOST, CudaAddress.of(pinned.segment().address()).kind());
+            assertEquals(CudaAddress.Kind.UNKNOWN, CudaAddress.of(arena.allocate(MIB).address()).kind());
+            assertEquals(CudaAddress.Kind.UNKNOWN, CudaAddress.of(0x1234_5678_9000L).kind());
+            CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB);
+            assertThrows(IllegalArgumentException.class,
+                () -> CudaAddress.requireDeviceMemory(start + MIB, 2 * MIB + 1));
+            final DeviceMemory other = DeviceMemory.allocate(context, MIB);
+            final long freed = other.pointer().address();
+            other.close();
+            assertThrows(IllegalArgumentException.class, () -> CudaAddress.requireDeviceMemory(freed, 1));
+            final long before = System.nanoTime();
+            for (int i = 0; i < 100_000; i++) {
+                CudaAddress.requireDeviceMemory(start, 3 * MIB);
+            }
+            System.out.println("seen: asking about an address takes " + (System.nanoTime() - before) / 100_000 + " ns");
+        }
+    }
+
+    @Test
     void shouldKeepTheOrderOfAStreamAndOfAnEvent() {
         try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
             DeviceMemory memory = DeviceMemory.allocate(context, 16 * MIB);

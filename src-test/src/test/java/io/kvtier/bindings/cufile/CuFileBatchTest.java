@@ -169,6 +169,38 @@ class CuFileBatchTest {
     }
 
     @Test
+    void shouldGiveUpTheOthersWhenTheDriverFallsSilentAfterAFailure() {
+        simulated.eventsAtOnce(2);
+        simulated.silentAfterFailure(true);
+        simulated.end(3, CuFileTypes.CUFILE_FAILED(), -1);
+        try (CuFileBatch one = CuFileBatch.create(driver, 4, 0); CuFileBatch other = CuFileBatch.create(driver, 4)) {
+            for (int i = 0; i < 4; i++) {
+                one.add(false, handle, 0, buffer, 0, ENTRY);
+            }
+            one.submit();
+            assertEquals(2, one.poll(0, this::hear));
+            assertEquals(State.IN_FLIGHT, one.state());
+            assertEquals(2, one.poll(0, this::hear));
+            assertEquals(State.DESTROYED, one.state());
+            assertEquals(List.of("3 FAILED -1", "2 COMPLETE 4096", "0 CANCELED 0", "1 CANCELED 0"), said);
+            assertTrue(simulated.calls().contains("batchCancel"));
+            // Without a failure it is given more time: a disk may be slow.
+            other.add(false, handle, 0, buffer, 0, ENTRY);
+            other.submit();
+            assertEquals(0, other.poll(0, this::hear));
+            assertEquals(State.IN_FLIGHT, other.state());
+        }
+        said.clear();
+        try (CuFileBatch silent = CuFileBatch.create(driver, 1, 0)) {
+            silent.add(false, handle, 0, buffer, 0, ENTRY);
+            silent.submit();
+            assertEquals(1, silent.poll(0, this::hear));
+            assertEquals(State.DESTROYED, silent.state());
+            assertEquals(List.of("0 CANCELED 0"), said);
+        }
+    }
+
+    @Test
     void shouldPassOverEventsOfNoOutstandingEntry() {
         simulated.stray(77, CuFileTypes.CUFILE_COMPLETE(), 1);
         simulated.stray(0, CuFileTypes.CUFILE_COMPLETE(), 1);

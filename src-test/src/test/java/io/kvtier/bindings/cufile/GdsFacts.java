@@ -87,16 +87,16 @@ public final class GdsFacts {
     }
 
     /** Loads the library without a call into it. */
-    private static boolean library() {
+    static boolean library() {
         return NativeLibrary.find(CuFile.LIBRARY_NAMES, CuFile.SYMBOLS, "").availability().available()
             && Cuda.availability().available();
     }
 
-    private static void say(final String what, final Object answer) {
+    static void say(final String what, final Object answer) {
         System.out.println("fact: " + what + ": " + answer);
     }
 
-    private static String text(final long status) {
+    static String text(final long status) {
         return CuFileStatus.code(status) == 0 ? "0" : CuFileCode.name(CuFileStatus.code(status)) + " ("
             + CuFileStatus.code(status) + "), CUDA " + CuFileStatus.cudaCode(status);
     }
@@ -232,9 +232,6 @@ public final class GdsFacts {
         for (int i = 0; i < 3; i++) {
             status("asked", batch, 1);
         }
-        entry(params, 0, handle, 0x123456789000L, 0);
-        say("submit 1 of no memory", text(api.batchSubmit(batch, 1, params, 0)));
-        status("asked", batch, 1);
         api.batchDestroy(batch);
     }
 

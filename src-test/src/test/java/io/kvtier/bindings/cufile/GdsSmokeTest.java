@@ -15,12 +15,17 @@ import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cuda.PinnedMemory;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.NotExercised;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
@@ -46,12 +51,16 @@ class GdsSmokeTest {
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
-    private static Path folder() {
+    static Path folder() {
         return Path.of(System.getenv("MOONCAKE_GDS_TEST_PATH"));
     }
 
     @BeforeEach
-    void requireGds() {
+    void requireGpu() {
+        requireGds();
+    }
+
+    static void requireGds() {
         final boolean asked = "1".equals(System.getenv("MOONCAKE_RUN_GDS_TEST"))
             && System.getenv("MOONCAKE_GDS_TEST_PATH") != null;
         NotExercised.require("gds", asked, "set MOONCAKE_RUN_GDS_TEST=1 and MOONCAKE_GDS_TEST_PATH");
@@ -257,29 +266,36 @@ class GdsSmokeTest {
             final CuFileException again = assertThrows(CuFileException.class,
                 () -> CuFileBuffer.register(setup.driver, setup.memory));
             System.out.println("seen: the same base registered again: " + again.getMessage());
-            final CuFileException none = assertThrows(CuFileException.class,
-                () -> setup.handle.read(new DevicePointer(0x1234_5678_9000L, MIB), 0));
-            System.out.println("seen: a read to no memory: " + none.domain() + ", " + none.getMessage());
             assertThrows(IllegalStateException.class, () -> CuFile.system().open(
                 new CuFileConfig(List.of(), CuFileConfig.Compatibility.AS_CONFIGURED, 0)));
         }
     }
 
     @Test
-    void shouldEndEveryEntryWhenOneHasNoMemory() throws IOException {
-        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+    void shouldRefuseAnEntryOfNoMemoryAndServeTheOthers() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 5)) {
             for (int i = 0; i < 3; i++) {
                 batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
             }
-            batch.add(true, setup.handle, 3 * MIB, new DevicePointer(0x1234_5678_9000L, MIB));
-            batch.submit();
-            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
-            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
-                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            final DeviceMemory other = DeviceMemory.allocate(setup.context, MIB);
+            final DevicePointer freed = other.pointer();
+            other.close();
+            for (final DevicePointer wrong : List.of(new DevicePointer(0x1234_5678_9000L, MIB), freed,
+                new DevicePointer(setup.actual.segment().address(), MIB),
+                new DevicePointer(setup.memory.pointer().address() + 3 * MIB, MIB + 1))) {
+                final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+                    () -> batch.add(true, setup.handle, 3 * MIB, wrong));
+                System.out.println("seen: refused: " + e.getMessage());
+                assertThrows(IllegalArgumentException.class, () -> setup.handle.read(wrong, 0));
             }
-            System.out.println("seen: a batch with an entry of no memory: " + List.of(outcomes));
-            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
-            assertEquals(CuFileOutcome.COMPLETE, outcomes[0]);
+            assertEquals(3, batch.add(true, setup.handle, 3 * MIB, setup.memory.pointer().slice(3 * MIB, MIB)));
+            assertEquals(4, batch.add(false, setup.handle, 3 * MIB, setup.memory, 3 * MIB, MIB));
+            batch.submit();
+            final List<CuFileOutcome> outcomes = new ArrayList<>();
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes.add(outcome));
+            }
+            assertEquals(Collections.nCopies(5, CuFileOutcome.COMPLETE), outcomes);
         }
     }
 
@@ -347,6 +363,63 @@ class GdsSmokeTest {
         }
     }
 
+    /** What logs is settled when the library is used first, so this needs a process in which it was not. */
+    static final class Logging {
+        private Logging() {
+        }
+
+        public static void main(final String[] args) {
+            try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
+                CudaContext.Guard guard = context.enter();
+                CuFileDriver driver = CuFile.system().open(CuFileConfig.DEFAULT.with(CuFileText.LOG_FOLDER, args[0]));
+                PosixFile file = PosixFile.open(args[1], OpenMode.READ_WRITE_DIRECT);
+                CuFileHandle handle = CuFileHandle.register(driver, file)) {
+                System.out.println(guard.context().device() + " " + driver.parameter(CuFileText.LOG_FOLDER));
+                CuFileHandle.register(driver, handle.path().equals(args[1]) ? file : null);
+            } catch (final CuFileException logged) {
+                System.out.println(logged.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void shouldTakeAndGiveBackWhereToLog() throws IOException, InterruptedException {
+        final Path place = Files.createTempDirectory(folder(), "log");
+        final Path file = Files.createTempFile(folder(), "log", ".bin");
+        final Commands.Result result = Commands.run(Duration.ofSeconds(60), Commands.javaCommand(Commands.NATIVE_FLAGS,
+            Logging.class, place.toString(), file.toString()));
+        assertEquals(0, result.code(), result.output());
+        assertTrue(result.output().contains("5028"), result.output());
+        assertTrue(result.output().contains(place.toString()), result.output());
+        final Path log = place.resolve("cufile.log");
+        // Version 1.15.1 does not: a fact to look at again with every other one.
+        System.out.println("seen: the log is where it was told to be: " + Files.deleteIfExists(log));
+        Files.delete(place);
+        Files.delete(file);
+    }
+
+    @Test
+    void shouldEndEveryEntryWhenOneFails() throws IOException {
+        try (Setup setup = new Setup(4 * MIB); CuFileBatch batch = CuFileBatch.create(setup.driver, 4)) {
+            for (int i = 0; i < 3; i++) {
+                batch.add(true, setup.handle, i * MIB, setup.buffer, i * MIB, MIB);
+            }
+            // No file system has such a place.
+            batch.add(true, setup.handle, 1L << 50, setup.buffer, 3 * MIB, MIB);
+            batch.submit();
+            final CuFileOutcome[] outcomes = new CuFileOutcome[4];
+            while (batch.state() == CuFileBatch.State.IN_FLIGHT) {
+                batch.poll(10_000_000, (slot, outcome, result) -> outcomes[slot] = outcome);
+            }
+            System.out.println("seen: a batch with an entry that fails: " + Arrays.toString(outcomes) + ", "
+                + batch.state());
+            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
+            for (int i = 0; i < 3; i++) {
+                assertTrue(outcomes[i] == CuFileOutcome.COMPLETE || outcomes[i] == CuFileOutcome.CANCELED);
+            }
+        }
+    }
+
     @Test
     void shouldMoveDataInTheOrderOfAStream() throws IOException {
         try (Setup setup = new Setup(4 * MIB); CudaStream stream = CudaStream.create(setup.context)) {
@@ -360,7 +433,13 @@ class GdsSmokeTest {
                 assertEquals(4 * MIB, read.result());
             }
             assertEquals(-1, setup.mismatch(0, 4 * MIB));
-            System.out.println("seen: stream transfers of 4 MiB work");
+            setup.wipe();
+            try (CuFileStream registered = CuFileStream.register(setup.driver, stream, true);
+                CuFileStreamTransfer read = registered.submit(false, setup.handle, 0, setup.buffer, 0, 4 * MIB)) {
+                assertEquals(4 * MIB, read.result());
+            }
+            assertEquals(-1, setup.mismatch(0, 4 * MIB));
+            System.out.println("seen: stream transfers of 4 MiB work, in a registered stream too");
         }
     }
 

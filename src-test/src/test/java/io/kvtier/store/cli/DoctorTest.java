@@ -249,7 +249,7 @@ final class DoctorTest {
         expect("gds_mode", Finding.State.OK, "peer-to-peer DMA", "");
         expect("posix_pool", Finding.State.OK, "not used", "");
         machine.gpuFiles = MadeUpMachine.gpuFiles(CuFileMode.UNKNOWN, "5030", 5030);
-        expect("gds_mode", Finding.State.BROKEN, "5030", "cufile.log");
+        expect("gds_mode", Finding.State.BROKEN, "reading a file into GPU memory failed: 5030", "see what cuFile says");
     }
 
     @Test
@@ -269,7 +269,7 @@ final class DoctorTest {
         machine.withGpu();
         expect("posix_pool", Finding.State.LIMITED, "a batch of more than 64 entries of up to 1024 KiB never returns",
             "[128, 128, 128]");
-        machine.gpuFiles = new Probes.GpuFiles(machine.gpuFiles.library(), "1.15", CuFileMode.COMPATIBILITY, "", 0,
+        machine.gpuFiles = new Probes.GpuFiles(machine.gpuFiles.library(), CuFileMode.COMPATIBILITY, "", 0,
             List.of(new PoolSlabs(4, 128), new PoolSlabs(1024, 256)));
         expect("posix_pool", Finding.State.OK, "256 buffers of 1024 KiB: enough for batches of 128", "");
         machine.file("/etc/cufile.json", "{\"properties\": {\"io_batchsize\": \"0x20\"}}");

@@ -53,7 +53,7 @@ final class MadeUpMachine implements Probes {
     }
 
     static GpuFiles gpuFiles(final CuFileMode mode, final String failure, final int code) {
-        return new GpuFiles(Availability.yes("libcufile.so.0"), "1.15", mode, failure, code,
+        return new GpuFiles(Availability.yes("libcufile.so.0, version 1.15"), mode, failure, code,
             List.of(new PoolSlabs(4, 128), new PoolSlabs(1024, 64), new PoolSlabs(16384, 64)));
     }
 

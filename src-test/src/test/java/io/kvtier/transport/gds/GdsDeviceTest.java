@@ -195,6 +195,9 @@ class GdsDeviceTest {
 
         final Transfer cancelled =
             engine.submit(List.of(TransferRequest.read(region.slice(0, bytes.length), segment, 0)));
+        while (cancelled.movedBytes() == 0 && !cancelled.isDone()) {
+            Thread.onSpinWait();
+        }
         cancelled.cancel();
         final long start = System.nanoTime();
         assertThrows(TransferException.class, cancelled::await);

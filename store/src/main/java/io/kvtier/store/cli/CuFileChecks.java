@@ -65,8 +65,7 @@ final class CuFileChecks {
     private Finding library() {
         final Finding finding = Finding.of("libcufile", gpuFiles.library());
         if (here()) {
-            return gpuFiles.version().isEmpty() ? finding
-                : Finding.ok(finding.name(), finding.found() + ", version " + gpuFiles.version());
+            return finding;
         }
         return folder().filter(one -> finding.found().contains(NOT_FOUND))
             .map(folder -> Finding.broken(finding.name(), finding.found() + ", though " + folder + " has one",
@@ -119,9 +118,9 @@ final class CuFileChecks {
             return Finding.absent(name, "no GPUDirect Storage without cuFile: " + gpuFiles.library().reason(),
                 gpuFiles.library().remedy());
         } else if (!gpuFiles.failure().isEmpty()) {
-            return Finding.broken(name, "a file cannot be read into GPU memory: " + gpuFiles.failure(),
-                gpuFiles.code() == NO_UDEV_ENTRY ? udevCure() : "cuFile's log (cufile.log in the working directory)"
-                    + " tells more; kvtier goes through host memory meanwhile");
+            return Finding.broken(name, "reading a file into GPU memory failed: " + gpuFiles.failure(),
+                gpuFiles.code() == NO_UDEV_ENTRY ? udevCure() : "see what cuFile says of it;"
+                    + " kvtier goes through host memory meanwhile");
         } else if (gpuFiles.mode().direct()) {
             return Finding.ok(name, "direct, " + (gpuFiles.mode() == CuFileMode.NVIDIA_FS ? "through nvidia-fs"
                 : "through the kernel's PCI peer-to-peer DMA") + ": seen in cuFile's own counts");
@@ -206,9 +205,9 @@ final class CuFileChecks {
         if (!scarce.isEmpty()) {
             return Finding.limited(name, shown + ": a batch of more than " + scarce.getFirst().count()
                 + " entries of up to " + scarce.getFirst().slabKb() + " KiB never returns from its submission in"
-                + " compatibility mode", "set posix_pool_slab_count in cufile.json to " + enough(pool)
-                + "; kvtier sizes the pool itself where it opens the driver first, and never submits more entries"
-                + " than there are buffers");
+                + " compatibility mode", "for other programs, set posix_pool_slab_count in cufile.json to "
+                + enough(pool) + ", which takes up to " + hostMemory(pool) + " of host memory; kvtier sizes the pool"
+                + " itself where it opens the driver first, and never submits more entries than there are buffers");
         } else if (depth < BATCH_DEPTH) {
             return Finding.limited(name, shown + ", but io_batchsize is " + depth, "set io_batchsize in cufile.json to "
                 + BATCH_DEPTH);
@@ -229,6 +228,11 @@ final class CuFileChecks {
             pool.add(new PoolSlabs(sizes.get(i), counts.get(i)));
         }
         return pool;
+    }
+
+    private static String hostMemory(final List<PoolSlabs> pool) {
+        return ByteSize.shown(pool.stream()
+            .mapToLong(one -> one.slabBytes() * Math.max(one.count(), BATCH_DEPTH)).sum());
     }
 
     private static String enough(final List<PoolSlabs> pool) {

@@ -88,18 +88,16 @@ interface Probes {
     /**
      * cuFile.
      *
-     * @param library whether it can be used.
-     * @param version of the library; empty when it was not asked.
+     * @param library whether it can be used, and its version.
      * @param mode    the way that the data of the trial took.
      * @param failure why the trial failed; empty when it did not, or was not made.
      * @param code    cuFile's number for that; 0 for none.
      * @param pool    buffers of compatibility mode in force; empty when the library was not asked.
      */
-    record GpuFiles(Availability library, String version, CuFileMode mode, String failure, int code,
-                    List<PoolSlabs> pool) {
+    record GpuFiles(Availability library, CuFileMode mode, String failure, int code, List<PoolSlabs> pool) {
         /** There is no library, or it was not tried. */
         static GpuFiles untried(final Availability library) {
-            return new GpuFiles(library, "", library.available() ? CuFileMode.UNKNOWN : CuFileMode.ABSENT, "", 0,
+            return new GpuFiles(library, library.available() ? CuFileMode.UNKNOWN : CuFileMode.ABSENT, "", 0,
                 List.of());
         }
     }

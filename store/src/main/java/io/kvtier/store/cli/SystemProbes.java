@@ -2,18 +2,8 @@ package io.kvtier.store.cli;
 
 import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.NativeAccess;
-import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.cuda.Cuda;
-import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.CudaDevice;
-import io.kvtier.bindings.cuda.DeviceMemory;
-import io.kvtier.bindings.cufile.CuFile;
-import io.kvtier.bindings.cufile.CuFileBuffer;
-import io.kvtier.bindings.cufile.CuFileConfig;
-import io.kvtier.bindings.cufile.CuFileDriver;
-import io.kvtier.bindings.cufile.CuFileHandle;
-import io.kvtier.bindings.cufile.CuFileMode;
-import io.kvtier.bindings.cufile.PoolSlabs;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
@@ -31,16 +21,12 @@ import org.agrona.concurrent.UnsafeBuffer;
 /**
  * Tries things out on this machine. Native code is called only when the JVM was told to allow it: without the flag it
  * would print a warning or throw, and saying which flag is missing is the doctor's first duty. A library that fails in
- * any way is an answer, never the end of the command.
+ * any way is an answer, never the end of the command: cuFile, which was seen to crash, is tried in another process.
  *
  * <p><b>Threading:</b> one thread. <b>Blocking:</b> the first look at a GPU takes seconds.
  */
 final class SystemProbes implements Probes {
     private static final int TRIAL_BYTES = 1 << 20;
-    /** The level whose counts tell which way data takes; the driver is closed again, as it has to be with them. */
-    private static final int COUNT_BY_PATH = 3;
-    private static final CuFileConfig AS_CONFIGURED = new CuFileConfig(List.of(),
-        CuFileConfig.Compatibility.AS_CONFIGURED, COUNT_BY_PATH);
 
     SystemProbes() {
     }
@@ -125,40 +111,9 @@ final class SystemProbes implements Probes {
 
     @Override
     public GpuFiles gpuFiles(final Path directory) {
-        final Availability library = asked("libcufile", CuFile::availability);
-        if (!library.available() || directory == null) {
-            return GpuFiles.untried(library);
-        }
-        try {
-            return withFile(directory, file -> readIntoGpu(library, file));
-        } catch (final NativeException e) {
-            return failed(library, e.getMessage(), e.code());
-        } catch (final IOException | RuntimeException | LinkageError e) {
-            return failed(library, e.toString(), 0);
-        }
-    }
-
-    private static GpuFiles failed(final Availability library, final String failure, final int code) {
-        return new GpuFiles(library, "", CuFileMode.UNKNOWN, failure, code, List.of());
-    }
-
-    private static GpuFiles readIntoGpu(final Availability library, final Path path) {
-        try (CudaContext context = Cuda.devices().getFirst().retainPrimaryContext();
-            CudaContext.Guard guard = context.enter();
-            CuFileDriver driver = CuFile.system().open(AS_CONFIGURED);
-            DeviceMemory memory = DeviceMemory.allocate(guard.context(), TRIAL_BYTES)) {
-            final int version = CuFile.system().version();
-            final String versionText = version / 1000 + "." + version % 1000 / 10;
-            final List<PoolSlabs> pool = driver.posixPool();
-            try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE_DIRECT);
-                CuFileHandle handle = CuFileHandle.register(driver, file);
-                CuFileBuffer buffer = CuFileBuffer.register(driver, memory)) {
-                final CuFileMode mode = driver.probe(handle, buffer, TRIAL_BYTES, 0);
-                return new GpuFiles(library, versionText, mode, "", 0, pool);
-            } catch (final NativeException e) {
-                return new GpuFiles(library, versionText, CuFileMode.UNKNOWN, e.getMessage(), e.code(), pool);
-            }
-        }
+        // The library may end its process: it is loaded in another one.
+        final Availability allowed = nativeAccess("libcufile");
+        return allowed.available() ? TrialProcess.likeThis().run(directory) : GpuFiles.untried(allowed);
     }
 
     private static <T> T withFile(final Path directory, final Trial<T> trial) throws IOException {

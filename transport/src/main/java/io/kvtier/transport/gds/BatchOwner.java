@@ -231,7 +231,10 @@ final class BatchOwner implements Runnable {
             flight.breakUp(e, cancelWaitNs);
             return 1;
         }
-        if (flight.batch().state() == CuFileBatch.State.DRAINED) {
+        if (flight.batch().state() == CuFileBatch.State.DESTROYED) {
+            // The driver had fallen silent.
+            forget(index);
+        } else if (flight.batch().state() == CuFileBatch.State.DRAINED) {
             inFlight.remove(index);
             flight.batch().recycle();
             idle.add(flight);

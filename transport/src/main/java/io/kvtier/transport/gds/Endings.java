@@ -56,11 +56,17 @@ final class Endings {
                 slice.segment().name() + ", offset " + slice.offset() + ", length " + slice.length()));
             case TIMED_OUT -> slice.failed(failure(slice, TransferFailure.Kind.TIMEOUT,
                 "the driver's own time limit ended it; see max_batch_io_timeout_msecs in cufile.json"));
-            case CANCELED -> slice.failed(slice.failure(TransferFailure.Kind.CANCELED,
-                "cancelled on its way; how much of it was moved is unknown"));
+            case CANCELED -> slice.failed(failure(slice, TransferFailure.Kind.FAILED,
+                "the driver gave it up, or fell silent; how much of it was moved is unknown; see cufile.log"));
             default -> slice.failed(failure(slice, TransferFailure.Kind.FAILED,
                 "cuFile refused the entry as " + outcome + "; see cufile.log"));
         }
+    }
+
+    /** Ends a slice whose batch was cancelled because nobody wanted it any more. */
+    static void cancelled(final Slice slice) {
+        slice.failed(slice.failure(TransferFailure.Kind.CANCELED,
+            "cancelled on its way; how much of it was moved is unknown"));
     }
 
     /** A failure that another transport need not share. */

@@ -34,6 +34,7 @@ final class Flight implements CuFileBatch.Listener {
     private final long[] starts;
     private final long[] lengths;
     private CuFileException broken;
+    private boolean cancelled;
 
     /**
      * Wraps a batch.
@@ -152,6 +153,7 @@ final class Flight implements CuFileBatch.Listener {
 
     /** Cancels what is in flight, ends all its slices, and destroys the batch; waits. */
     void cancel(final long waitNs) {
+        cancelled = true;
         batch.cancel(waitNs, this);
     }
 
@@ -173,6 +175,8 @@ final class Flight implements CuFileBatch.Listener {
             case CANCELED -> {
                 if (broken != null) {
                     slice.failed(broken);
+                } else if (cancelled) {
+                    Endings.cancelled(slice);
                 } else {
                     Endings.failed(slice, outcome, result);
                 }
