@@ -161,6 +161,11 @@ public final class SimulatedCuFile implements CuFileApi {
         return List.copyOf(calls);
     }
 
+    /** How often a function was called. */
+    public synchronized long count(final String call) {
+        return calls.stream().filter(call::equals).count();
+    }
+
     /** How often the driver is open. */
     public synchronized int opens() {
         return opens;

@@ -1,5 +1,6 @@
 package io.kvtier.transport.gds;
 
+import com.sun.management.ThreadMXBean;
 import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.PinnedRegion;
 import io.kvtier.bindings.cuda.Cuda;
@@ -12,6 +13,7 @@ import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
+import java.lang.management.ManagementFactory;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
@@ -59,6 +61,13 @@ public final class GdsEngineThroughput {
                 measure(engine, memory, segment, WARM_UP, true);
                 measure(engine, memory, segment, WARM_UP, false);
             }
+            final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+            final long before = threads.getTotalThreadAllocatedBytes();
+            for (int round = 0; round < WARM_UP_ROUNDS; round++) {
+                measure(engine, memory, segment, WARM_UP, false);
+            }
+            System.err.println("heap bytes a request, in all threads: "
+                + (threads.getTotalThreadAllocatedBytes() - before) / (WARM_UP_ROUNDS * WARM_UP[0]));
             for (int round = 0; round < Integer.parseInt(args[1]); round++) {
                 for (final int[] one : CASES) {
                     for (final boolean write : List.of(true, false)) {

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A GPU that is served by batches, each of them on one of a few threads; by synchronous calls, once a batch could not be
- * set up.
+ * A GPU that is served by batches, each of them on one of a few threads; by synchronous calls, once a batch could not
+ * be set up.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> its threads live until {@link #close()}.
  */

@@ -282,6 +282,7 @@ final class BatchOwner implements Runnable {
         }
         if (filling != null) {
             filling.drop(why);
+            idle.add(filling);
         }
         while (!deferred.isEmpty()) {
             pending.add(deferred.poll());

@@ -24,9 +24,9 @@ import java.util.Set;
  * checks bounds and lifetime and turns a page that is gone (a mapped file that was cut) into an error instead of a
  * crash. Memory of a GPU, as segment or as local memory, is copied by CUDA where a context was given.
  *
- * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns threads and streams for devices, if any; the contexts stay the
- * caller's, who closes them after the engine. <b>Blocking:</b> never; a slice between host memory and host memory is
- * complete when submit returns.
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns threads and streams for devices, if any; the contexts stay
+ * the caller's, who closes them after the engine. <b>Blocking:</b> never; a slice between host memory and host memory
+ * is complete when submit returns.
  */
 public final class MemoryTransport implements Transport {
     private static final Set<MemoryKind> ALL_MEMORY = Set.copyOf(EnumSet.allOf(MemoryKind.class));
