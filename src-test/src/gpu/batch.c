@@ -59,7 +59,7 @@ static double run(CUfileBatchHandle_t batch, CUfileHandle_t file, CUdeviceptr me
 }
 
 int main(int argc, char **argv) {
-    static const struct { int entries; size_t kib; } cases[] = {{128, 64}, {64, 1024}, {128, 1024}, {64, 4096}};
+    static const struct { int entries; size_t kib; } cases[] = {{128, 64}, {64, 1024}, {128, 1024}, {64, 4096}, {16, 16384}};
     size_t sizes[] = {4, 1024, 16384};
     size_t counts[] = {128, 256, 64};
     size_t total = 256UL << 20;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the GPU tests, or the comparison with C, out of a folder that gpu-bundle.sh made.
 #
-#   run.sh [--dir DIR] [--udev] tests [CLASS…]     JUnit; by default the CUDA and GPUDirect Storage tests
+#   run.sh [--dir DIR] [--udev] tests [CLASS…]     JUnit; by default all that want a GPU
 #   run.sh [--dir DIR] [--udev] compare [ROUNDS]   batches from Java and from C in turn: medians and their ratio
+#   run.sh [--dir DIR] [--udev] engine [ROUNDS]    transfers of the engine and batches from C in turn, likewise
 #   run.sh [--dir DIR] [--udev] facts              what the library does where its documentation is silent
 #   run.sh [--dir DIR] [--udev] doctor [--json]    what the machine can do (when the command line was packaged)
 #
@@ -46,17 +47,14 @@ if $udev; then
     fi
 fi
 
-compare() {
-    local rounds="${1:-5}" turn
+build_c() {
     gcc -O2 -o "$directory/batch" "$here/batch.c" "-I$CUDA_INCLUDE" "-L$CUDA_LIB" -l:libcufile.so.0 -l:libcuda.so.1 \
         -L/usr/lib -L/usr/lib/x86_64-linux-gnu
-    for turn in 1 2 3; do
-        "$directory/batch" "$directory/compare.bin" "$rounds"
-        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 0
-        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 3
-    done | tee "$directory/compare.txt" >/dev/null
-    rm "$directory/compare.bin"
-    sort -k2,2n -k4,4n -k5,5 -k1,1 -k6,6n "$directory/compare.txt" | awk '
+}
+
+# Lines 'NAME ENTRIES x KIB write|read GB/s' to medians, each with its ratio to that of C.
+medians() {
+    sort -k2,2n -k4,4n -k5,5 -k1,1 -k6,6n "$1" | awk '
         function flush() {
             if (n > 0) { m = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2; if (name == "c") base = m
                 printf "%-6s %4d x %4d KiB %-5s %.3f GB/s (%.3f to %.3f, %d rounds) of C: %.3f\n",
@@ -68,11 +66,37 @@ compare() {
         END { flush() }'
 }
 
+compare() {
+    local rounds="${1:-5}" turn
+    build_c
+    for turn in 1 2 3; do
+        "$directory/batch" "$directory/compare.bin" "$rounds"
+        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 0
+        "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsThroughput "$directory/compare.bin" "$rounds" 3
+    done | tee "$directory/compare.txt" >/dev/null
+    rm "$directory/compare.bin"
+    medians "$directory/compare.txt"
+}
+
+engine() {
+    local rounds="${1:-5}" turn
+    build_c
+    for turn in 1 2 3 4; do
+        "$directory/batch" "$directory/engine.bin" "$rounds"
+        "${java[@]}" -cp "$classes" io.kvtier.transport.gds.GdsEngineThroughput "$directory/engine.bin" "$rounds"
+    done >"$directory/engine.txt"
+    rm "$directory/engine.bin"
+    medians "$directory/engine.txt"
+}
+
 case "${1:-}" in
     tests)
         shift
         [ $# -gt 0 ] || set -- io.kvtier.bindings.cuda.CudaDeviceTest io.kvtier.bindings.cufile.GdsSmokeTest \
-            io.kvtier.bindings.cufile.CloseInUseTest
+            io.kvtier.bindings.cufile.CloseInUseTest \
+            io.kvtier.transport.gds.GdsDeviceTest io.kvtier.transport.gds.GdsDeviceBatchTest \
+            io.kvtier.transport.gds.GdsDeviceSyncTest io.kvtier.transport.memory.CudaHostAndDeviceTest \
+            io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest
         export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
         # The class path of the JVM, not of the console: tests start further JVMs on it.
         exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \
@@ -80,6 +104,7 @@ case "${1:-}" in
             --details="${DETAILS:-tree}" $(printf -- '--select-class %s ' "$@")
         ;;
     compare) shift; compare "$@" ;;
+    engine) shift; engine "$@" ;;
     doctor) shift; exec "${java[@]}" -jar "$here/kvtier-cli.jar" doctor --dir "$directory" "$@" ;;
     facts)
         for order in nothing version count pool pool-level pool-properties; do

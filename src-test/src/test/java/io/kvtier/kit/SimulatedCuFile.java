@@ -41,12 +41,12 @@ public final class SimulatedCuFile implements CuFileApi {
         }
     }
 
-    private static final long FILE_BYTES = 1 << 20;
+    private static final int FILE_BYTES = 1 << 20;
     private static final int MAX_BATCH = 128;
     private static final int EIO = 5;
 
     private final Map<Long, Integer> handles = new HashMap<>();
-    private final Map<Integer, byte[]> files = new HashMap<>();
+    private final Map<Integer, SimulatedFile> files = new HashMap<>();
     private final Map<Long, Long> buffers = new HashMap<>();
     private final Map<Long, Batch> batches = new HashMap<>();
     private final Map<String, Deque<Long>> statuses = new HashMap<>();
@@ -67,6 +67,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean stalled;
     private boolean cancelReports;
     private boolean compatible = true;
+    private boolean realFiles;
     private boolean silentAfterFailure;
     private LongConsumer afterDeregistration = base -> { };
 
@@ -88,6 +89,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** What counts as device memory. */
     public SimulatedMemory memory() {
         return memory;
+    }
+
+    /** Files that are registered from now on are those of their descriptors, and no memory of the simulation. */
+    public synchronized void realFiles() {
+        realFiles = true;
     }
 
     /** Told of a base at the very moment at which the library lets go of it. */
@@ -153,6 +159,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** What was called so far. */
     public synchronized List<String> calls() {
         return List.copyOf(calls);
+    }
+
+    /** How often a function was called. */
+    public synchronized long count(final String call) {
+        return calls.stream().filter(call::equals).count();
     }
 
     /** How often the driver is open. */
@@ -223,7 +234,11 @@ public final class SimulatedCuFile implements CuFileApi {
         if (handles.containsValue(fd)) {
             return code(CuFileTypes.CU_FILE_HANDLE_ALREADY_REGISTERED());
         }
-        files.computeIfAbsent(fd, number -> new byte[(int) FILE_BYTES]);
+        if (realFiles) {
+            files.put(fd, SimulatedFile.ofDescriptor(fd));
+        } else {
+            files.computeIfAbsent(fd, number -> SimulatedFile.ofMemory(FILE_BYTES));
+        }
         handles.put(nextHandle, fd);
         handle.set(JAVA_LONG, 0, nextHandle++);
         return CuFileStatus.SUCCESS;
@@ -232,9 +247,11 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized void handleDeregister(final long handle) {
         begin("handleDeregister");
-        if (handles.remove(handle) == null) {
+        final Integer fd = handles.remove(handle);
+        if (fd == null) {
             throw new AssertionError("no such handle: " + handle);
         }
+        files.get(fd).close();
     }
 
     @Override
@@ -287,14 +304,11 @@ public final class SimulatedCuFile implements CuFileApi {
         if (registered != null && entry.bufferOffset() + entry.size() > registered) {
             return -CuFileTypes.CU_FILE_INVALID_MAPPING_RANGE();
         }
-        final byte[] file = files.get(fd);
-        final long count = Math.clamp(file.length - entry.fileOffset(), 0, entry.size());
-        final MemorySegment memory = MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(count);
-        if (entry.write()) {
-            MemorySegment.copy(memory, JAVA_BYTE, 0, file, (int) entry.fileOffset(), (int) count);
-        } else {
-            MemorySegment.copy(file, (int) entry.fileOffset(), memory, JAVA_BYTE, 0, (int) count);
-        }
+        final SimulatedFile file = files.get(fd);
+        final MemorySegment bytes =
+            MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(entry.size());
+        final long count = entry.write() ? file.write(entry.fileOffset(), bytes)
+            : file.read(entry.fileOffset(), bytes);
         posixTransfers += compatible ? 1 : 0;
         directTransfers += compatible ? 0 : 1;
         return count;
@@ -338,6 +352,7 @@ public final class SimulatedCuFile implements CuFileApi {
             if (!memory.holds(entry.base() + entry.bufferOffset(), entry.size())) {
                 throw new AssertionError("as seen, an entry of no memory never ends, and the process does: " + entry);
             }
+            batches.values().forEach(other -> other.outstanding.values().forEach(entry::checkBeside));
             if (compatible && !pool.take(entry.size())) {
                 throw new NeverReturns("cuFileBatchIOSubmit");
             }

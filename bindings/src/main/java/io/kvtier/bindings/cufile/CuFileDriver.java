@@ -162,6 +162,17 @@ public final class CuFileDriver implements AutoCloseable {
         }
     }
 
+    /**
+     * Goes on only with live memory of a device, within one allocation: what an entry of a batch must be.
+     *
+     * @param address  where a range starts.
+     * @param byteSize its length.
+     * @throws IllegalArgumentException with address, what was found and remedy.
+     */
+    public void requireMemory(final long address, final long byteSize) {
+        cuFile.requireMemory(address, byteSize);
+    }
+
     @Override
     public void close() {
         references.close();
@@ -169,10 +180,6 @@ public final class CuFileDriver implements AutoCloseable {
 
     CuFileApi api() {
         return cuFile.api();
-    }
-
-    void requireMemory(final long address, final long byteSize) {
-        cuFile.requireMemory(address, byteSize);
     }
 
     PosixPool pool() {

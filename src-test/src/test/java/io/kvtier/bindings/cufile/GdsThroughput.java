@@ -18,7 +18,7 @@ import java.util.SplittableRandom;
  */
 public final class GdsThroughput {
     private static final long TOTAL_BYTES = 256L << 20;
-    private static final int[][] CASES = {{128, 64}, {64, 1024}, {128, 1024}, {64, 4096}};
+    private static final int[][] CASES = {{128, 64}, {64, 1024}, {128, 1024}, {64, 4096}, {16, 16384}};
 
     private static final int WARM_UP_ROUNDS = 100;
     private static final int WARM_UP_ENTRIES = 128;

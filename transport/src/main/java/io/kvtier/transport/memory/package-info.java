@@ -1,4 +1,5 @@
 /**
- * Copies between memory regions of this process, on the calling thread. Nothing here blocks.
+ * Copies between memory regions of this process: of host memory on the calling thread, without blocking; to, from and
+ * within memory of a GPU on threads of the transport, each with a stream.
  */
 package io.kvtier.transport.memory;

@@ -1,0 +1,8 @@
+package io.kvtier.transport.gds;
+
+class GdsDeviceBatchTest extends GdsDeviceContract {
+    @Override
+    GdsConfig config() {
+        return GdsConfig.DEFAULT;
+    }
+}

@@ -1,0 +1,8 @@
+package io.kvtier.transport.memory;
+
+class SimulatedDeviceAndDeviceTest extends SimulatedDeviceContract {
+    @Override
+    Ends ends() {
+        return Ends.DEVICE_AND_DEVICE;
+    }
+}

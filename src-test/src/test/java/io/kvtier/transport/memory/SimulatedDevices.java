@@ -1,0 +1,140 @@
+package io.kvtier.transport.memory;
+
+import io.kvtier.bindings.cuda.CudaContext;
+import io.kvtier.bindings.cuda.DevicePointer;
+import io.kvtier.kit.SimulatedMemory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A GPU whose streams copy late: nothing before somebody waits. */
+@SuppressWarnings("restricted")
+final class SimulatedDevices implements DeviceCopies.Devices {
+    private static final long STAGING_BYTES = 64 << 10;
+
+    private final SimulatedMemory memory;
+    private final AtomicInteger openStreams = new AtomicInteger();
+    private volatile RuntimeException copyFailure;
+    private volatile RuntimeException waitFailure;
+    private volatile RuntimeException streamFailure;
+    private volatile int streamsUntilFailure;
+    private volatile Runnable beforeWait = () -> { };
+
+    SimulatedDevices(final SimulatedMemory memory) {
+        this.memory = memory;
+    }
+
+    SimulatedMemory memory() {
+        return memory;
+    }
+
+    int openStreams() {
+        return openStreams.get();
+    }
+
+    MemoryTransport transport(final int threads) {
+        return new MemoryTransport(new DeviceCopies(this, Collections.singletonList(null), threads), 1);
+    }
+
+    /** The next copy is refused. */
+    void failCopy(final RuntimeException failure) {
+        copyFailure = failure;
+    }
+
+    /** The next wait fails, and what it waited for is done nevertheless. */
+    void failWait(final RuntimeException failure) {
+        waitFailure = failure;
+    }
+
+    /** Streams cannot be made after so many. */
+    void failStreamsAfter(final int count, final RuntimeException failure) {
+        streamsUntilFailure = count;
+        streamFailure = failure;
+    }
+
+    void beforeWait(final Runnable told) {
+        beforeWait = told;
+    }
+
+    @Override
+    public void require(final long address, final long bytes) {
+        memory.at(address).require(bytes);
+    }
+
+    @Override
+    public CopyStream newStream(final CudaContext context) {
+        if (streamFailure != null && streamsUntilFailure-- <= 0) {
+            throw streamFailure;
+        }
+        openStreams.incrementAndGet();
+        return new Stream();
+    }
+
+    private static MemorySegment bytes(final DevicePointer range) {
+        return MemorySegment.ofAddress(range.address()).reinterpret(range.byteSize());
+    }
+
+    private final class Stream implements CopyStream {
+        private final Arena arena = Arena.ofShared();
+        private final MemorySegment staging = arena.allocate(STAGING_BYTES);
+        private final Deque<Runnable> copies = new ArrayDeque<>();
+
+        private void give(final long source, final long target, final Runnable copy) {
+            if (source > target) {
+                throw new AssertionError(source + " bytes into " + target);
+            }
+            final RuntimeException failure = copyFailure;
+            if (failure != null) {
+                copyFailure = null;
+                throw failure;
+            }
+            copies.add(copy);
+        }
+
+        @Override
+        public void toDevice(final MemorySegment source, final DevicePointer target) {
+            require(target.address(), target.byteSize());
+            give(source.byteSize(), target.byteSize(), () -> bytes(target).copyFrom(source));
+        }
+
+        @Override
+        public void toHost(final DevicePointer source, final MemorySegment target) {
+            require(source.address(), source.byteSize());
+            give(source.byteSize(), target.byteSize(), () -> target.copyFrom(bytes(source)));
+        }
+
+        @Override
+        public void onDevice(final DevicePointer source, final DevicePointer target) {
+            give(source.byteSize(), target.byteSize(), () -> bytes(target).copyFrom(bytes(source)));
+        }
+
+        @Override
+        public void synchronize() {
+            beforeWait.run();
+            copies.forEach(Runnable::run);
+            copies.clear();
+            final RuntimeException failure = waitFailure;
+            if (failure != null) {
+                waitFailure = null;
+                throw failure;
+            }
+        }
+
+        @Override
+        public MemorySegment staging() {
+            return staging;
+        }
+
+        @Override
+        public void close() {
+            if (!copies.isEmpty()) {
+                throw new AssertionError("closed with copies that nobody waited for");
+            }
+            arena.close();
+            openStreams.decrementAndGet();
+        }
+    }
+}
