@@ -19,7 +19,6 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.Segment;
-import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.TransferException;
@@ -150,7 +149,7 @@ class ShmPeersTest {
         }
     }
 
-    private static void awaitMore(final AtomicLong copies, final CompletableFuture<Void> copier) {
+    private static void awaitMore(final AtomicLong copies, final CompletableFuture<?> copier) {
         final long from = copies.get();
         while (copies.get() < from + 3 && !copier.isDone()) {
             Thread.onSpinWait();
@@ -190,24 +189,22 @@ class ShmPeersTest {
             final Segment segment = engine.openSegment(owner.address());
             final AtomicLong copies = new AtomicLong();
             final CompletableFuture<TransferFailure> copier = Threads.start(() -> copyUntilFailure(segment, copies));
-            while (copies.get() < 3 && !copier.isDone()) {
-                Thread.onSpinWait();
-            }
+            awaitMore(copies, copier);
             assertEquals("cut", owner.ask("cut " + 2 * PAGE));
+            awaitMore(copies, copier);
+            segment.close();
 
             final TransferFailure failure = copier.get();
             assertEquals(TransferFailure.Kind.FAILED, failure.kind());
             assertTrue(failure.message().contains("was cut"), failure.message());
-            engine.submit(List.of(TransferRequest.read(local.slice(0, PAGE), segment, 0))).await();
         }
     }
 
+    /** Closing the segment is the end too: then the copies are refused. */
     private TransferFailure copyUntilFailure(final Segment segment, final AtomicLong copies) {
         while (true) {
-            final Transfer transfer =
-                engine.submit(List.of(TransferRequest.write(local.slice(0, BYTES), segment, 0)));
             try {
-                transfer.await();
+                write(segment);
             } catch (final TransferException e) {
                 return e.failure();
             }
