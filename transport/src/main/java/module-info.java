@@ -11,4 +11,5 @@ module io.kvtier.transport {
     exports io.kvtier.transport.gds;
     exports io.kvtier.transport.memory;
     exports io.kvtier.transport.rpc;
+    exports io.kvtier.transport.shm;
 }
