@@ -19,7 +19,7 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
                         TcpTimeouts timeouts, TcpRetry retry, SharedSecret secret) {
     static final int DEFAULT_CHUNK_BYTES = 1 << 20;
     static final int MIN_CHUNK_BYTES = 4096;
-    static final int MAX_CHUNK_BYTES = 1 << 30;
+    static final int MAX_CHUNK_BYTES = 1 << 29;
     static final int MAX_THREADS = 256;
     static final int MAX_WINDOW = 65_535;
 
