@@ -12,4 +12,5 @@ module io.kvtier.transport {
     exports io.kvtier.transport.memory;
     exports io.kvtier.transport.rpc;
     exports io.kvtier.transport.shm;
+    exports io.kvtier.transport.tcp;
 }
