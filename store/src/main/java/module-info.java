@@ -9,6 +9,8 @@ module io.kvtier.store {
     requires static info.picocli;
     requires static com.fasterxml.jackson.core;
     requires static HdrHistogram;
+    requires static java.management;
+    requires static jdk.management;
     requires static me.tongfei.progressbar;
 
     exports io.kvtier.store;

@@ -1,0 +1,79 @@
+package io.kvtier.store.cli.bench;
+
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.Transport;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * What is open for a row, closed in the reverse order.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class Rig implements AutoCloseable {
+    private final Deque<Runnable> closings = new ArrayDeque<>();
+
+    Rig() {
+    }
+
+    /** Opens the things of a row. */
+    interface Fitter<T> {
+        T fit(Rig rig) throws IOException, InterruptedException;
+    }
+
+    /** A rig with all that is fitted to it, or nothing open at all. */
+    static <T> T with(final Fitter<T> fitter) throws IOException, InterruptedException {
+        final Rig rig = new Rig();
+        boolean done = false;
+        try {
+            final T fitted = fitter.fit(rig);
+            done = true;
+            return fitted;
+        } finally {
+            if (!done) {
+                rig.close();
+            }
+        }
+    }
+
+    <T extends MemoryRegion> T keep(final T region) {
+        closings.push(region::close);
+        return region;
+    }
+
+    Segment keep(final Segment segment) {
+        closings.push(segment::close);
+        return segment;
+    }
+
+    void keep(final Runnable closing) {
+        closings.push(closing);
+    }
+
+    /** An engine over one transport. */
+    TransferEngine engine(final Transport transport) {
+        final TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(transport));
+        closings.push(engine::close);
+        return engine;
+    }
+
+    @Override
+    public void close() {
+        RuntimeException first = null;
+        while (!closings.isEmpty()) {
+            try {
+                closings.pop().run();
+            } catch (final RuntimeException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+}
