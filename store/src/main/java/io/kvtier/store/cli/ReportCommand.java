@@ -96,19 +96,24 @@ abstract sealed class ReportCommand implements Callable<Integer> permits BenchCo
         return new ParameterException(spec.commandLine(), message, refusal);
     }
 
+    /** As it is written behind {@code kvtier}. */
+    private String name() {
+        final CommandSpec root = spec.root();
+        return spec == root ? spec.name() : spec.qualifiedName().substring(root.name().length() + 1);
+    }
+
     private int failed(final Outcome outcome) {
-        console.err().println(spec.qualifiedName() + ": " + outcome.failure());
+        console.err().println("kvtier " + name() + ": " + outcome.failure());
         return Main.FAILED;
     }
 
     private int failed(final String message, final Exception failure) {
-        console.err().println(spec.qualifiedName() + ": " + message);
+        console.err().println("kvtier " + name() + ": " + message);
         if (stacktrace) {
             failure.printStackTrace(console.err());
         }
         if (json) {
-            final String command = spec.qualifiedName().substring(spec.root().name().length()).strip();
-            console.out().println(ReportJson.failed(command, message));
+            console.out().println(ReportJson.failed(name(), message));
             console.out().flush();
         }
         return Main.FAILED;

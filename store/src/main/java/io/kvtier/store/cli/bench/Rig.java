@@ -51,7 +51,8 @@ final class Rig implements AutoCloseable {
         return segment;
     }
 
-    void keep(final Runnable closing) {
+    /** Anything else. */
+    void onClose(final Runnable closing) {
         closings.push(closing);
     }
 

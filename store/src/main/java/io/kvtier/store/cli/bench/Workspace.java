@@ -65,7 +65,7 @@ public final class Workspace {
     Path file() {
         if (file == null) {
             final Path path = directory.resolve("blocks");
-            PosixFile.open(path.toString(), OpenMode.CREATE_NEW).close();
+            PosixFile.open(path.toString(), OpenMode.CREATE).close();
             try (PosixFile target = PosixFile.open(path.toString(), OpenMode.READ_WRITE_DIRECT);
                  HostRegion piece = HostRegion.allocate(NativeTag.BOUNCE, PIECE_BYTES)) {
                 target.preallocate(0, fileBytes);
