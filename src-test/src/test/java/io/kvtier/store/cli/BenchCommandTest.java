@@ -34,8 +34,12 @@ final class BenchCommandTest {
     private Path dir;
 
     private String[] quick(final String rows, final String... more) {
+        return arguments("0.01", rows, more);
+    }
+
+    private String[] arguments(final String seconds, final String rows, final String... more) {
         final List<String> arguments = new ArrayList<>(List.of("bench", "transfer", "--dir", dir.toString(), "--size",
-            "64M", "--seconds", "0.01", "--runs", "1", "--rows", rows));
+            "64M", "--seconds", seconds, "--runs", "1", "--rows", rows));
         arguments.addAll(List.of(more));
         return arguments.toArray(String[]::new);
     }
@@ -115,11 +119,12 @@ final class BenchCommandTest {
         NotExercised.require("fio", Commands.run("fio", "--version").code() == 0, "the program of the peer");
         final List<String> command = Commands.javaCommand(List.of("--enable-native-access=ALL-UNNAMED",
             "--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED"), Main.class,
-            quick("^posix read 64 KiB", "--seconds", "600", "--runs", "1"));
+            arguments("600", "^posix read 64 KiB"));
         final Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader out = new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            while (process.isAlive() && process.descendants().noneMatch(BenchCommandTest::isMeasuring)) {
+            while (process.descendants().noneMatch(BenchCommandTest::isMeasuring)) {
+                assertTrue(process.isAlive(), "ended too early");
                 Thread.onSpinWait();
             }
             assertEquals(0, Commands.run("kill", "-TERM", Long.toString(process.pid())).code());
