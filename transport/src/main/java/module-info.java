@@ -8,4 +8,5 @@ module io.kvtier.transport {
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;
     exports io.kvtier.transport.memory;
+    exports io.kvtier.transport.shm;
 }

@@ -3,19 +3,17 @@ package io.kvtier.transport.memory;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
-import io.kvtier.transport.Direction;
+import io.kvtier.transport.HostCopy;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
-import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * Copies between a region of this process and local memory with {@link MemorySegment}, which checks bounds and
- * lifetime and turns a page that is gone (a mapped file that was cut) into an error instead of a crash.
+ * Copies between a region of this process and local memory, see {@link HostCopy}.
  *
  * <p><b>Threading:</b> stateless. <b>Blocking:</b> never; a slice is complete when submit returns.
  */
@@ -56,51 +54,12 @@ public final class MemoryTransport implements Transport {
 
     @Override
     public String check(final Slice slice) {
-        final MemorySegment memory = ((RegionHandle) slice.handle()).region().segment();
-        if (!isUsable(((HostMemory) slice.region()).segment())) {
-            return "the local memory is closed or belongs to another thread";
-        }
-        if (!isUsable(memory)) {
-            return "the region of the segment is closed or belongs to another thread";
-        }
-        if (slice.direction() == Direction.WRITE && memory.isReadOnly()) {
-            return "the region of the segment is read-only";
-        }
-        final long size = memory.byteSize();
-        return slice.length() > size - slice.offset()
-            ? "bytes " + slice.offset() + " to " + (slice.offset() + slice.length()) + " are not inside the segment of "
-                + size + " bytes"
-            : null;
-    }
-
-    private static boolean isUsable(final MemorySegment memory) {
-        return memory.scope().isAlive() && memory.isAccessibleBy(Thread.currentThread());
+        return HostCopy.problem(slice, ((RegionHandle) slice.handle()).region());
     }
 
     @Override
     public void submit(final Slice slice) {
-        if (!slice.wanted()) {
-            slice.canceled();
-            return;
-        }
-        try {
-            final HostMemory region = ((RegionHandle) slice.handle()).region();
-            final HostMemory local = (HostMemory) slice.region();
-            if (slice.direction() == Direction.READ) {
-                MemorySegment.copy(region.segment(), slice.offset(), local.segment(), slice.localOffset(),
-                    slice.length());
-            } else {
-                MemorySegment.copy(local.segment(), slice.localOffset(), region.segment(), slice.offset(),
-                    slice.length());
-            }
-            region.raiseFault();
-            local.raiseFault();
-        } catch (final IllegalStateException | InternalError e) {
-            // A region closed too early, or a mapped file that was cut under the copy.
-            slice.failed(e);
-            return;
-        }
-        slice.completed();
+        HostCopy.move(slice, ((RegionHandle) slice.handle()).region());
     }
 
     @Override
