@@ -7,6 +7,7 @@ module io.kvtier.transport {
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;
+    exports io.kvtier.transport.gds;
     exports io.kvtier.transport.memory;
     exports io.kvtier.transport.shm;
 }

@@ -3,19 +3,22 @@ package io.kvtier.alloc;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cuda.DevicePointer;
+import java.util.Objects;
 
 /**
- * Memory of a GPU.
+ * Memory of a GPU: allocated here, or another library's (a tensor's).
  *
  * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()}, and until the
- * last who retained it has released it.
+ * last who retained it has released it. Borrowed memory is its owner's, who must not free it while a transfer uses it.
  */
 public final class DeviceRegion implements MemoryRegion {
     private final CudaContext context;
+    private final DevicePointer pointer;
     private final DeviceMemory memory;
 
-    private DeviceRegion(final CudaContext context, final DeviceMemory memory) {
+    private DeviceRegion(final CudaContext context, final DevicePointer pointer, final DeviceMemory memory) {
         this.context = context;
+        this.pointer = pointer;
         this.memory = memory;
     }
 
@@ -28,31 +31,44 @@ public final class DeviceRegion implements MemoryRegion {
      * @throws io.kvtier.bindings.cuda.CudaException when the device has not so much left.
      */
     public static DeviceRegion allocate(final CudaContext context, final long bytes) {
-        return new DeviceRegion(context, DeviceMemory.allocate(context, bytes));
+        final DeviceMemory memory = DeviceMemory.allocate(context, bytes);
+        return new DeviceRegion(context, memory.pointer(), memory);
+    }
+
+    /**
+     * Names memory that another library allocated and keeps.
+     *
+     * @param context of the device that it is on; null when that is not known, which only transports that ask the
+     *                driver themselves can use.
+     * @param pointer live device memory within one allocation.
+     * @return a region that owns nothing.
+     */
+    public static DeviceRegion borrow(final CudaContext context, final DevicePointer pointer) {
+        return new DeviceRegion(context, Objects.requireNonNull(pointer, "pointer"), null);
     }
 
     /**
      * Where it is.
      *
-     * @return the whole allocation.
+     * @return the whole range.
      */
     public DevicePointer pointer() {
-        return memory.pointer();
+        return pointer;
     }
 
     /**
      * The allocation, for who registers it with a driver.
      *
-     * @return the owner of the memory; not to be closed.
+     * @return the owner of the memory, not to be closed; null when the memory is borrowed.
      */
     public DeviceMemory memory() {
         return memory;
     }
 
     /**
-     * In which context it was allocated.
+     * The context of its device.
      *
-     * @return the context.
+     * @return the context; null when the memory is borrowed and nobody knew.
      */
     public CudaContext context() {
         return context;
@@ -65,21 +81,25 @@ public final class DeviceRegion implements MemoryRegion {
 
     @Override
     public long byteSize() {
-        return memory.pointer().byteSize();
+        return pointer.byteSize();
     }
 
     @Override
     public boolean tryRetain() {
-        return memory.tryRetain();
+        return memory == null || memory.tryRetain();
     }
 
     @Override
     public void release() {
-        memory.release();
+        if (memory != null) {
+            memory.release();
+        }
     }
 
     @Override
     public void close() {
-        memory.close();
+        if (memory != null) {
+            memory.close();
+        }
     }
 }

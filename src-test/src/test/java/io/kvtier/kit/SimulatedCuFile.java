@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.kvtier.bindings.cufile.CuFile;
 import io.kvtier.bindings.cufile.CuFileApi;
 import io.kvtier.bindings.cufile.CuFileStatus;
 import io.kvtier.bindings.cufile.gen.CUfileDescr_t;
@@ -26,7 +27,7 @@ import java.util.Map;
  * cuFile without a GPU, by the rules that were seen on one: handles, registrations by base, batches whose entries are
  * reported once and in any order (here: the last first), cancellations that are followed by events or by none, and
  * compatibility mode's pool, whose exhaustion blocks the submission for ever. "Device memory" is native memory of the
- * test. Everything is under one lock.
+ * test that was {@linkplain #memory() declared} to be. Everything is under one lock.
  */
 @SuppressWarnings("restricted")
 public final class SimulatedCuFile implements CuFileApi {
@@ -39,13 +40,12 @@ public final class SimulatedCuFile implements CuFileApi {
         }
     }
 
-    private static final long FILE_BYTES = 1 << 20;
+    private static final int FILE_BYTES = 1 << 20;
     private static final int MAX_BATCH = 128;
     private static final int EIO = 5;
-    private static final long[] DEFAULT_COUNTS = {128, 64, 64};
 
     private final Map<Long, Integer> handles = new HashMap<>();
-    private final Map<Integer, byte[]> files = new HashMap<>();
+    private final Map<Integer, SimulatedFile> files = new HashMap<>();
     private final Map<Long, Long> buffers = new HashMap<>();
     private final Map<Long, Batch> batches = new HashMap<>();
     private final Map<String, Deque<Long>> statuses = new HashMap<>();
@@ -53,9 +53,10 @@ public final class SimulatedCuFile implements CuFileApi {
     private final Deque<long[]> strays = new ArrayDeque<>();
     private final Deque<long[]> results = new ArrayDeque<>();
     private final List<String> calls = new ArrayList<>();
-    private final long[] slabKb = {4, 1024, 16384};
-    private final long[] slabCount = DEFAULT_COUNTS.clone();
-    private final long[] slabsTaken = new long[3];
+    private final SimulatedPool pool = new SimulatedPool();
+    private final Map<Long, Integer> streams = new HashMap<>();
+    private final Map<Integer, String> texts = new HashMap<>();
+    private final SimulatedMemory memory = new SimulatedMemory();
     private long nextHandle = 0x1000;
     private int opens;
     private int errno;
@@ -65,11 +66,11 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean stalled;
     private boolean cancelReports;
     private boolean compatible = true;
-    private boolean poolForgotten;
+    private boolean realFiles;
 
     private static final class Batch {
         final int capacity;
-        final Map<Long, Entry> outstanding = new LinkedHashMap<>();
+        final Map<Long, SimulatedEntry> outstanding = new LinkedHashMap<>();
         final Deque<long[]> ready = new ArrayDeque<>();
 
         Batch(final int capacity) {
@@ -77,8 +78,29 @@ public final class SimulatedCuFile implements CuFileApi {
         }
     }
 
-    private record Entry(long cookie, boolean write, long handle, long base, long size, long fileOffset,
-                         long bufferOffset) {
+    /** The owners over this. */
+    public CuFile cuFile() {
+        return CuFile.over(this, (address, byteSize) -> memory.at(address).require(byteSize));
+    }
+
+    /** What counts as device memory. */
+    public SimulatedMemory memory() {
+        return memory;
+    }
+
+    /** Files that are registered from now on are those of their descriptors, and no memory of the simulation. */
+    public synchronized void realFiles() {
+        realFiles = true;
+    }
+
+    /** The flags that a stream is registered with, or null. */
+    public synchronized Integer stream(final long handle) {
+        return streams.get(handle);
+    }
+
+    /** A text that was set. */
+    public synchronized String text(final int parameter) {
+        return texts.get(parameter);
     }
 
     /** One status query ends so many entries at the most. */
@@ -133,7 +155,7 @@ public final class SimulatedCuFile implements CuFileApi {
 
     /** Live handles, buffers and batches. */
     public synchronized int live() {
-        return handles.size() + buffers.size() + batches.size();
+        return handles.size() + buffers.size() + batches.size() + streams.size();
     }
 
     private long begin(final String call) {
@@ -175,8 +197,7 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long properties(final MemorySegment properties) {
         properties.fill((byte) 0);
-        // As seen: from here on the pool reads as the defaults, whatever is in force.
-        poolForgotten = true;
+        pool.forget();
         final MemorySegment nvfs = CUfileDrvProps.nvfs(properties);
         CUfileDrvProps.nvfs.major_version(nvfs, compatible ? 0 : 2);
         CUfileDrvProps.nvfs.max_direct_io_size(nvfs, 16384);
@@ -195,7 +216,11 @@ public final class SimulatedCuFile implements CuFileApi {
         if (handles.containsValue(fd)) {
             return code(CuFileTypes.CU_FILE_HANDLE_ALREADY_REGISTERED());
         }
-        files.computeIfAbsent(fd, number -> new byte[(int) FILE_BYTES]);
+        if (realFiles) {
+            files.put(fd, SimulatedFile.ofDescriptor(fd));
+        } else {
+            files.computeIfAbsent(fd, number -> SimulatedFile.ofMemory(FILE_BYTES));
+        }
         handles.put(nextHandle, fd);
         handle.set(JAVA_LONG, 0, nextHandle++);
         return CuFileStatus.SUCCESS;
@@ -204,9 +229,11 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized void handleDeregister(final long handle) {
         begin("handleDeregister");
-        if (handles.remove(handle) == null) {
+        final Integer fd = handles.remove(handle);
+        if (fd == null) {
             throw new AssertionError("no such handle: " + handle);
         }
+        files.get(fd).close();
     }
 
     @Override
@@ -228,16 +255,16 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long read(final long handle, final long base, final long size, final long fileOffset,
         final long bufferOffset) {
-        return transfer(new Entry(0, false, handle, base, size, fileOffset, bufferOffset));
+        return transfer(new SimulatedEntry(0, false, handle, base, size, fileOffset, bufferOffset));
     }
 
     @Override
     public synchronized long write(final long handle, final long base, final long size, final long fileOffset,
         final long bufferOffset) {
-        return transfer(new Entry(0, true, handle, base, size, fileOffset, bufferOffset));
+        return transfer(new SimulatedEntry(0, true, handle, base, size, fileOffset, bufferOffset));
     }
 
-    private long transfer(final Entry entry) {
+    private long transfer(final SimulatedEntry entry) {
         begin(entry.write() ? "write" : "read");
         final long[] scripted = results.poll();
         if (scripted != null) {
@@ -248,7 +275,7 @@ public final class SimulatedCuFile implements CuFileApi {
     }
 
     /** Bytes, or a negative code; a read behind the end of the file is short. */
-    private long move(final Entry entry) {
+    private long move(final SimulatedEntry entry) {
         final Integer fd = handles.get(entry.handle());
         if (fd == null) {
             return -CuFileTypes.CU_FILE_HANDLE_NOT_REGISTERED();
@@ -257,14 +284,11 @@ public final class SimulatedCuFile implements CuFileApi {
         if (registered != null && entry.bufferOffset() + entry.size() > registered) {
             return -CuFileTypes.CU_FILE_INVALID_MAPPING_RANGE();
         }
-        final byte[] file = files.get(fd);
-        final long count = Math.clamp(file.length - entry.fileOffset(), 0, entry.size());
-        final MemorySegment memory = MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(count);
-        if (entry.write()) {
-            MemorySegment.copy(memory, JAVA_BYTE, 0, file, (int) entry.fileOffset(), (int) count);
-        } else {
-            MemorySegment.copy(file, (int) entry.fileOffset(), memory, JAVA_BYTE, 0, (int) count);
-        }
+        final SimulatedFile file = files.get(fd);
+        final MemorySegment bytes =
+            MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(entry.size());
+        final long count = entry.write() ? file.write(entry.fileOffset(), bytes)
+            : file.read(entry.fileOffset(), bytes);
         posixTransfers += compatible ? 1 : 0;
         directTransfers += compatible ? 0 : 1;
         return count;
@@ -301,11 +325,15 @@ public final class SimulatedCuFile implements CuFileApi {
             return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
         }
         for (int i = 0; i < count; i++) {
-            final Entry entry = entry(CUfileIOParams.asSlice(parameters, i));
+            final SimulatedEntry entry = SimulatedEntry.of(CUfileIOParams.asSlice(parameters, i));
             if (!handles.containsKey(entry.handle())) {
                 return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
             }
-            if (compatible && !takeSlab(entry.size())) {
+            if (!memory.holds(entry.base() + entry.bufferOffset(), entry.size())) {
+                throw new AssertionError("as seen, an entry of no memory never ends, and the process does: " + entry);
+            }
+            batches.values().forEach(other -> other.outstanding.values().forEach(entry::checkBeside));
+            if (compatible && !pool.take(entry.size())) {
                 throw new NeverReturns("cuFileBatchIOSubmit");
             }
             if (one.outstanding.put(entry.cookie(), entry) != null) {
@@ -315,39 +343,10 @@ public final class SimulatedCuFile implements CuFileApi {
         return CuFileStatus.SUCCESS;
     }
 
-    private static Entry entry(final MemorySegment params) {
-        final MemorySegment batch = CUfileIOParams.u.batch(CUfileIOParams.u(params));
-        if (CUfileIOParams.mode(params) != CuFileTypes.CUFILE_BATCH()) {
-            throw new AssertionError("mode " + CUfileIOParams.mode(params));
-        }
-        return new Entry(CUfileIOParams.cookie(params).address(),
-            CUfileIOParams.opcode(params) == CuFileTypes.CUFILE_WRITE(), CUfileIOParams.fh(params).address(),
-            CUfileIOParams.u.batch.devPtr_base(batch).address(), CUfileIOParams.u.batch.size(batch),
-            CUfileIOParams.u.batch.file_offset(batch), CUfileIOParams.u.batch.devPtr_offset(batch));
-    }
-
-    private int slabClass(final long size) {
-        for (int i = 0; i < slabKb.length; i++) {
-            if (size <= slabKb[i] << 10) {
-                return i;
-            }
-        }
-        return slabKb.length - 1;
-    }
-
-    private boolean takeSlab(final long size) {
-        final int slab = slabClass(size);
-        if (slabsTaken[slab] == slabCount[slab]) {
-            return false;
-        }
-        slabsTaken[slab]++;
-        return true;
-    }
-
-    private void finish(final Batch batch, final Entry entry, final boolean cancelled) {
+    private void finish(final Batch batch, final SimulatedEntry entry, final boolean cancelled) {
         batch.outstanding.remove(entry.cookie());
         if (compatible) {
-            slabsTaken[slabClass(entry.size())]--;
+            pool.give(entry.size());
         }
         final long[] scripted = endings.remove(entry.cookie());
         if (cancelled) {
@@ -420,10 +419,43 @@ public final class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long streamTransfer(final boolean write, final long handle, final long base,
         final MemorySegment arguments, final long stream) {
-        begin("streamTransfer");
-        arguments.setAtIndex(JAVA_LONG, 3, move(new Entry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
+        final long status = begin("streamTransfer");
+        if (status != 0) {
+            return status;
+        }
+        arguments.setAtIndex(JAVA_LONG, 3, move(new SimulatedEntry(0, write, handle, base, arguments.getAtIndex(JAVA_LONG, 0),
             arguments.getAtIndex(JAVA_LONG, 1), arguments.getAtIndex(JAVA_LONG, 2))));
         return CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long streamRegister(final long stream, final int flags) {
+        final long status = begin("streamRegister");
+        if (status == 0) {
+            streams.put(stream, flags);
+        }
+        return status;
+    }
+
+    @Override
+    public synchronized long streamDeregister(final long stream) {
+        begin("streamDeregister");
+        return streams.remove(stream) == null ? code(CuFileTypes.CU_FILE_INVALID_VALUE()) : CuFileStatus.SUCCESS;
+    }
+
+    @Override
+    public synchronized long textParameter(final int parameter, final MemorySegment text, final int length) {
+        text.asSlice(0, length).setString(0, texts.getOrDefault(parameter, ""));
+        return begin("textParameter");
+    }
+
+    @Override
+    public synchronized long setTextParameter(final int parameter, final MemorySegment text) {
+        final long status = begin("setTextParameter");
+        if (status == 0) {
+            texts.put(parameter, text.getString(0));
+        }
+        return opens > 0 ? code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN()) : status;
     }
 
     @Override
@@ -450,28 +482,16 @@ public final class SimulatedCuFile implements CuFileApi {
 
     @Override
     public synchronized long posixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
-        for (int i = 0; i < slabKb.length; i++) {
-            sizesKb.setAtIndex(JAVA_LONG, i, slabKb[i]);
-            counts.setAtIndex(JAVA_LONG, i, poolForgotten ? DEFAULT_COUNTS[i] : slabCount[i]);
-        }
-        return length == slabKb.length ? begin("posixPool") : code(CuFileTypes.CU_FILE_INVALID_VALUE());
+        return pool.read(sizesKb, counts, length) ? begin("posixPool") : code(CuFileTypes.CU_FILE_INVALID_VALUE());
     }
 
     @Override
     public synchronized long setPosixPool(final MemorySegment sizesKb, final MemorySegment counts, final int length) {
         final long status = begin("setPosixPool");
-        poolForgotten = false;
         if (opens > 0) {
             return code(CuFileTypes.CU_FILE_DRIVER_ALREADY_OPEN());
         }
-        if (status != 0 || length != slabKb.length) {
-            return status != 0 ? status : code(CuFileTypes.CU_FILE_INVALID_VALUE());
-        }
-        for (int i = 0; i < length; i++) {
-            slabKb[i] = sizesKb.getAtIndex(JAVA_LONG, i);
-            slabCount[i] = counts.getAtIndex(JAVA_LONG, i);
-        }
-        return CuFileStatus.SUCCESS;
+        return status != 0 || pool.size(sizesKb, counts, length) ? status : code(CuFileTypes.CU_FILE_INVALID_VALUE());
     }
 
     @Override

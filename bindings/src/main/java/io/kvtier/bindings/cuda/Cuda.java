@@ -24,7 +24,7 @@ public final class Cuda {
         "cuCtxSetCurrent", "cuCtxGetCurrent", "cuCtxSynchronize", "cuMemGetInfo_v2", "cuMemAlloc_v2", "cuMemFree_v2",
         "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
         "cuMemcpyDtoDAsync_v2", "cuMemsetD8_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2",
-        "cuMemHostUnregister", "cuPointerGetAttribute", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
+        "cuMemHostUnregister", "cuPointerGetAttributes", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
         "cuStreamQuery", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery",
         "cuEventSynchronize");
     /** The generated code asks for the first name; a file found under the second answers to it by its SONAME. */

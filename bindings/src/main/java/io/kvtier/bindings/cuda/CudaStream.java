@@ -58,7 +58,7 @@ public final class CudaStream implements AutoCloseable {
     public void synchronize() {
         retain();
         try {
-            Cuda.check("cuStreamSynchronize", context.resultHeld(() -> CudaFunctions.cuStreamSynchronize(handle)), "");
+            awaitHandle();
         } finally {
             references.release();
         }
@@ -114,6 +114,11 @@ public final class CudaStream implements AutoCloseable {
     public long acquireHandle() {
         retain();
         return handle.address();
+    }
+
+    /** As {@link #synchronize()}, for a holder of the handle: it works when the stream's owner has closed already. */
+    public void awaitHandle() {
+        Cuda.check("cuStreamSynchronize", context.resultHeld(() -> CudaFunctions.cuStreamSynchronize(handle)), "");
     }
 
     /** Gives back what {@link #acquireHandle()} took. */

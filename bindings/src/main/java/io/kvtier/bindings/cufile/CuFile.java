@@ -5,6 +5,7 @@ import io.kvtier.bindings.NativeLibrary;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.cuda.Cuda;
+import io.kvtier.bindings.cuda.CudaAddress;
 import io.kvtier.bindings.cufile.gen.CUfileDrvProps;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import java.lang.foreign.Arena;
@@ -31,7 +32,8 @@ public final class CuFile {
         "cuFileWriteAsync", "cuFileGetParameterSizeT", "cuFileGetParameterBool", "cuFileSetParameterSizeT",
         "cuFileSetParameterBool",
         "cuFileSetParameterPosixPoolSlabArray", "cuFileGetParameterPosixPoolSlabArray", "cuFileSetStatsLevel",
-        "cuFileStatsStart", "cuFileGetStatsL3");
+        "cuFileStatsStart", "cuFileGetStatsL3", "cuFileStreamRegister", "cuFileStreamDeregister",
+        "cuFileGetParameterString", "cuFileSetParameterString");
     /** The header renames the plain close to this by a macro; an older library exports only the plain one. */
     static final String CLOSE_2 = "cuFileDriverClose_v2";
     static final String CLOSE = "cuFileDriverClose";
@@ -64,7 +66,7 @@ public final class CuFile {
 
         private static CuFile shared() {
             try {
-                return new CuFile(new CuFileNative(CLOSE_HAS_VERSION_2));
+                return new CuFile(new CuFileNative(CLOSE_HAS_VERSION_2), CudaAddress::requireDeviceMemory);
             } catch (final LinkageError e) {
                 return null;
             }
@@ -87,14 +89,16 @@ public final class CuFile {
     }
 
     private final CuFileApi api;
+    private final CudaAddress.Check memory;
     /** Whether the library copies the arrays that it is given is not documented: they stay as long as this does. */
     private final Arena settings = Arena.ofAuto();
     private CuFileConfig config;
     private CuFileDriver.Opened opened;
     private int users;
 
-    private CuFile(final CuFileApi api) {
+    private CuFile(final CuFileApi api, final CudaAddress.Check memory) {
         this.api = api;
+        this.memory = memory;
     }
 
     /**
@@ -124,11 +128,12 @@ public final class CuFile {
     /**
      * cuFile over another implementation of its interface, for tests.
      *
-     * @param api a simulation.
+     * @param api    a simulation.
+     * @param memory refuses addresses that are no device memory of the simulation.
      * @return with a driver of its own.
      */
-    public static CuFile over(final CuFileApi api) {
-        return new CuFile(api);
+    public static CuFile over(final CuFileApi api, final CudaAddress.Check memory) {
+        return new CuFile(api, memory);
     }
 
     /**
@@ -181,6 +186,11 @@ public final class CuFile {
 
     CuFileApi api() {
         return api;
+    }
+
+    /** Refuses an address whose memory nobody here holds, unless it is device memory at this moment. */
+    void requireMemory(final long address, final long byteSize) {
+        memory.require(address, byteSize);
     }
 
     static String versionText(final int version) {
@@ -245,6 +255,8 @@ public final class CuFile {
             setFlag(CuFileTypes.CUFILE_PARAM_FORCE_COMPAT_MODE(),
                 wanted.compatibility() == CuFileConfig.Compatibility.FORCED);
         }
+        wanted.texts().forEach((parameter, text) -> check("cuFileSetParameterString",
+            api.setTextParameter(parameter.number(), settings.allocateFrom(text)), parameter + ", " + text));
         if (wanted.statisticsLevel() > 0) {
             check("cuFileSetStatsLevel", api.setStatisticsLevel(wanted.statisticsLevel()),
                 "level " + wanted.statisticsLevel());

@@ -178,6 +178,42 @@ public interface CuFileApi {
     long streamTransfer(boolean write, long handle, long base, MemorySegment arguments, long stream);
 
     /**
+     * {@code cuFileStreamRegister}.
+     *
+     * @param stream the CUDA stream's handle.
+     * @param flags  what is known of the transfers in it.
+     * @return the status.
+     */
+    long streamRegister(long stream, int flags);
+
+    /**
+     * {@code cuFileStreamDeregister}.
+     *
+     * @param stream the CUDA stream's handle.
+     * @return the status.
+     */
+    long streamDeregister(long stream);
+
+    /**
+     * {@code cuFileGetParameterString}.
+     *
+     * @param parameter number of the parameter.
+     * @param text      receives characters up to a 0.
+     * @param length    room, in bytes.
+     * @return the status.
+     */
+    long textParameter(int parameter, MemorySegment text, int length);
+
+    /**
+     * {@code cuFileSetParameterString}; only while the driver is closed.
+     *
+     * @param parameter number of the parameter.
+     * @param text      characters up to a 0.
+     * @return the status.
+     */
+    long setTextParameter(int parameter, MemorySegment text);
+
+    /**
      * {@code cuFileGetParameterSizeT}.
      *
      * @param parameter number of the parameter.

@@ -5,12 +5,14 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.cuda.CudaAddress;
+import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CUfileIOEvents;
-import io.kvtier.bindings.cufile.gen.CUfileIOParams;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /**
  * Owner of a batch: many transfers handed over with one call.
@@ -24,9 +26,12 @@ import java.lang.foreign.MemorySegment;
  * }</pre>
  *
  * <p>The driver reads the entries and writes the events while a batch is in flight, so both arrays lie in an arena of
- * the batch's own, which is closed after the batch has been destroyed and not before. Files and registered memory of an
- * entry are held until the entry has ended. How many are outstanding is counted here: the driver reports each entry
- * once, in any order, and after a cancellation perhaps never.
+ * the batch's own, which is closed after the batch has been destroyed and not before. Files and memory of an entry are
+ * held until the entry has ended. How many are outstanding is counted here: the driver reports each entry once, in any
+ * order, and after a cancellation perhaps never.
+ *
+ * <p>An entry whose address was no memory was seen never to end, and to end the process with it. So memory that no
+ * owner of this library holds is asked about before it is taken ({@link CudaAddress}).
  *
  * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
  * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
@@ -44,16 +49,6 @@ public final class CuFileBatch implements AutoCloseable {
     /** Consecutive passing failures of a status query before one is thrown. */
     private static final int MAX_PASSING_FAILURES = 64;
 
-    private static final long PARAMS_BYTES = CUfileIOParams.layout().byteSize();
-    private static final long PARAMS_MODE = CUfileIOParams.mode$offset();
-    private static final long PARAMS_BATCH = CUfileIOParams.u$offset() + CUfileIOParams.u.batch$offset();
-    private static final long PARAMS_BASE = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_base$offset();
-    private static final long PARAMS_FILE_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.file_offset$offset();
-    private static final long PARAMS_BUFFER_OFFSET = PARAMS_BATCH + CUfileIOParams.u.batch.devPtr_offset$offset();
-    private static final long PARAMS_SIZE = PARAMS_BATCH + CUfileIOParams.u.batch.size$offset();
-    private static final long PARAMS_HANDLE = CUfileIOParams.fh$offset();
-    private static final long PARAMS_OPCODE = CUfileIOParams.opcode$offset();
-    private static final long PARAMS_COOKIE = CUfileIOParams.cookie$offset();
     private static final long EVENT_BYTES = CUfileIOEvents.layout().byteSize();
     private static final long EVENT_COOKIE = CUfileIOEvents.cookie$offset();
     private static final long EVENT_STATUS = CUfileIOEvents.status$offset();
@@ -93,17 +88,13 @@ public final class CuFileBatch implements AutoCloseable {
     private final Thread owner = Thread.currentThread();
     private final int capacity;
     private final Arena arena;
-    private final MemorySegment params;
+    private final BatchEntries entries;
     private final MemorySegment events;
     private final MemorySegment count;
     private final MemorySegment timeout;
     private final long arrayBytes;
     private final long batch;
-    private final CuFileHandle[] files;
-    private final CuFileBuffer[] buffers;
-    private final long[] lengths;
     private State state = State.FREE;
-    private int entries;
     private int outstanding;
     private int passingFailures;
     private long strayEvents;
@@ -112,12 +103,9 @@ public final class CuFileBatch implements AutoCloseable {
         this.driver = driver;
         this.api = driver.api();
         this.capacity = capacity;
-        this.files = new CuFileHandle[capacity];
-        this.buffers = new CuFileBuffer[capacity];
-        this.lengths = new long[capacity];
         this.arena = Arena.ofConfined();
         try {
-            params = arena.allocate(PARAMS_BYTES * capacity, Long.BYTES);
+            entries = new BatchEntries(arena, capacity, driver.pool());
             events = arena.allocate(EVENT_BYTES * capacity, Long.BYTES);
             count = arena.allocate(JAVA_INT);
             timeout = arena.allocate(JAVA_LONG, 2);
@@ -128,7 +116,7 @@ public final class CuFileBatch implements AutoCloseable {
             arena.close();
             throw e;
         }
-        arrayBytes = params.byteSize() + events.byteSize();
+        arrayBytes = entries.params().byteSize() + events.byteSize();
         NativeResources.created(NativeTag.CUFILE_HANDLE, arrayBytes);
     }
 
@@ -166,71 +154,73 @@ public final class CuFileBatch implements AutoCloseable {
      * @param bufferOffset where in it, in bytes.
      * @param length       bytes; more than 0.
      * @return the entry's slot, or {@link #NO_ROOM}: submit what is there, or wait for other entries to end.
+     * @throws IllegalArgumentException when the memory was registered by its address alone and is none any more.
      */
     public int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
         final long bufferOffset, final long length) {
         buffer.check(bufferOffset, length);
-        return add(write, file, fileOffset, buffer, buffer.base(), bufferOffset, length);
+        if (!takeRoom(file, fileOffset, length)) {
+            return NO_ROOM;
+        }
+        entries.hold(file, buffer, null, length);
+        return put(write, fileOffset, buffer.base(), bufferOffset);
     }
 
     /**
      * Adds a transfer between a file and memory that is not registered.
      *
+     * @param write        false to read from the file.
+     * @param file         the file.
+     * @param fileOffset   where in it, in bytes.
+     * @param memory       the memory.
+     * @param memoryOffset where in it, in bytes.
+     * @param length       bytes; more than 0.
+     * @return the entry's slot, or {@link #NO_ROOM}.
+     */
+    public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DeviceMemory memory,
+        final long memoryOffset, final long length) {
+        final DevicePointer range = memory.pointer();
+        Objects.checkFromIndexSize(memoryOffset, length, range.byteSize());
+        if (!takeRoom(file, fileOffset, length)) {
+            return NO_ROOM;
+        }
+        entries.hold(file, null, memory, length);
+        return put(write, fileOffset, range.address() + memoryOffset, 0);
+    }
+
+    /**
+     * Adds a transfer between a file and memory of somebody else. The driver is asked whether it is any.
+     *
      * @param write      false to read from the file.
      * @param file       the file.
      * @param fileOffset where in it, in bytes.
-     * @param memory     device memory, whose owner stays open until the entry has ended.
+     * @param memory     device memory, whose owner keeps it until the entry has ended.
      * @return the entry's slot, or {@link #NO_ROOM}.
+     * @throws IllegalArgumentException when it is no live device memory, or reaches past its allocation.
      */
     public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DevicePointer memory) {
-        return add(write, file, fileOffset, null, memory.address(), 0, memory.byteSize());
+        driver.requireMemory(memory.address(), memory.byteSize());
+        if (!takeRoom(file, fileOffset, memory.byteSize())) {
+            return NO_ROOM;
+        }
+        entries.hold(file, null, null, memory.byteSize());
+        return put(write, fileOffset, memory.address(), 0);
     }
 
-    private int add(final boolean write, final CuFileHandle file, final long fileOffset, final CuFileBuffer buffer,
-        final long base, final long bufferOffset, final long length) {
+    /** Takes the buffers of compatibility mode that an entry needs; false changes nothing. */
+    private boolean takeRoom(final CuFileHandle file, final long fileOffset, final long length) {
         require(State.FREE, State.FILLING);
         if (fileOffset < 0 || length <= 0) {
             throw new IllegalArgumentException("file offset " + fileOffset + ", length " + length + " of "
                 + file.path());
         }
-        if (entries == capacity || !driver.pool().tryTake(length)) {
-            return NO_ROOM;
-        }
-        hold(file, buffer, length);
-        final int slot = entries;
-        final long at = slot * PARAMS_BYTES;
-        params.set(JAVA_INT, at + PARAMS_MODE, CuFileTypes.CUFILE_BATCH());
-        params.set(JAVA_LONG, at + PARAMS_BASE, base);
-        params.set(JAVA_LONG, at + PARAMS_FILE_OFFSET, fileOffset);
-        params.set(JAVA_LONG, at + PARAMS_BUFFER_OFFSET, bufferOffset);
-        params.set(JAVA_LONG, at + PARAMS_SIZE, length);
-        params.set(JAVA_LONG, at + PARAMS_HANDLE, file.handle());
-        params.set(JAVA_INT, at + PARAMS_OPCODE, write ? CuFileTypes.CUFILE_WRITE() : CuFileTypes.CUFILE_READ());
-        // Never 0, which an untouched event holds.
-        params.set(JAVA_LONG, at + PARAMS_COOKIE, slot + 1L);
-        files[slot] = file;
-        buffers[slot] = buffer;
-        lengths[slot] = length;
-        entries++;
-        state = State.FILLING;
-        return slot;
+        return entries.takeRoom(length);
     }
 
-    private void hold(final CuFileHandle file, final CuFileBuffer buffer, final long length) {
-        boolean heldFile = false;
-        try {
-            file.retain();
-            heldFile = true;
-            if (buffer != null) {
-                buffer.retain();
-            }
-        } catch (final IllegalStateException e) {
-            if (heldFile) {
-                file.release();
-            }
-            driver.pool().give(length);
-            throw e;
-        }
+    /** The entry for which everything is held. */
+    private int put(final boolean write, final long fileOffset, final long base, final long memoryOffset) {
+        state = State.FILLING;
+        return entries.put(write, fileOffset, base, memoryOffset);
     }
 
     /**
@@ -241,9 +231,13 @@ public final class CuFileBatch implements AutoCloseable {
      */
     public void submit() {
         require(State.FILLING, State.FILLING);
-        CuFile.check("cuFileBatchIOSubmit", api.batchSubmit(batch, entries, params, 0), entries + " entries, first of "
-            + files[0].path());
-        outstanding = entries;
+        final long status = api.batchSubmit(batch, entries.size(), entries.params(), 0);
+        // The text is made for a failure only: this is the hot path.
+        if (CuFileStatus.code(status) != CuFileTypes.CU_FILE_SUCCESS()) {
+            throw CuFileException.ofStatus("cuFileBatchIOSubmit", status, entries.size() + " entries, first of "
+                + entries.file(0).path());
+        }
+        outstanding = entries.size();
         state = State.IN_FLIGHT;
     }
 
@@ -272,7 +266,7 @@ public final class CuFileBatch implements AutoCloseable {
         } else {
             require(State.DRAINED, State.FREE);
         }
-        entries = 0;
+        entries.clear();
         state = State.FREE;
     }
 
@@ -392,34 +386,21 @@ public final class CuFileBatch implements AutoCloseable {
 
     /** One event; false when it ends no entry. */
     private boolean take(final long slot, final int status, final long result, final Listener listener) {
-        if (slot < 0 || slot >= entries || files[(int) slot] == null) {
+        if (!entries.holds(slot)) {
             if (strayEvents++ == 0) {
                 LOG.log(System.Logger.Level.WARNING, "cuFile reported an entry that is not outstanding: cookie "
                     + (slot + 1) + ", status " + status);
             }
             return false;
         }
-        final CuFileOutcome outcome = CuFileOutcome.of(status, result, lengths[(int) slot]);
+        final CuFileOutcome outcome = CuFileOutcome.of(status, result, entries.length((int) slot));
         if (outcome == null) {
             return false;
         }
         outstanding--;
-        let((int) slot);
+        entries.let((int) slot);
         listener.ended((int) slot, outcome, result);
         return true;
-    }
-
-    /** Lets go of what an entry held. */
-    private void let(final int slot) {
-        driver.pool().give(lengths[slot]);
-        final CuFileHandle file = files[slot];
-        final CuFileBuffer buffer = buffers[slot];
-        files[slot] = null;
-        buffers[slot] = null;
-        if (buffer != null) {
-            buffer.release();
-        }
-        file.release();
     }
 
     private void destroy(final Listener listener) {
@@ -435,9 +416,9 @@ public final class CuFileBatch implements AutoCloseable {
     }
 
     private void dropAll(final Listener listener) {
-        for (int slot = 0; slot < entries; slot++) {
-            if (files[slot] != null) {
-                let(slot);
+        for (int slot = 0; slot < entries.size(); slot++) {
+            if (entries.holds(slot)) {
+                entries.let(slot);
                 if (listener != null) {
                     listener.ended(slot, CuFileOutcome.CANCELED, 0);
                 }
@@ -449,7 +430,7 @@ public final class CuFileBatch implements AutoCloseable {
     private void require(final State one, final State other) {
         checkOwner();
         if (state != one && state != other) {
-            throw new IllegalStateException("the batch is " + state + ", with " + outstanding + " of " + entries
+            throw new IllegalStateException("the batch is " + state + ", with " + outstanding + " of " + entries.size()
                 + " entries outstanding; this needs " + (one == other ? one : one + " or " + other));
         }
     }

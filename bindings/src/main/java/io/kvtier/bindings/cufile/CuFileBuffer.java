@@ -16,18 +16,25 @@ import java.util.Objects;
  * called and the last transfer and batch entry that use it have ended. <b>Blocking:</b> registering pins page by page.
  */
 public final class CuFileBuffer implements AutoCloseable {
+    private final CuFileDriver driver;
     private final DevicePointer range;
+    /** Whether the memory is held; else somebody else may free it, and every use asks first. */
+    private final boolean owned;
     private final RefCount references;
 
-    private CuFileBuffer(final CuFileDriver driver, final DevicePointer range, final Runnable afterwards) {
+    private CuFileBuffer(final CuFileDriver driver, final DevicePointer range, final DeviceMemory memory) {
+        this.driver = driver;
         this.range = range;
+        this.owned = memory != null;
         NativeResources.created(NativeTag.CUFILE_BUFFER, range.byteSize());
         this.references = new RefCount(() -> {
             NativeResources.released(NativeTag.CUFILE_BUFFER, range.byteSize());
             final long status = driver.api().bufferDeregister(range.address());
             // Freeing memory that is still registered can lock up the driver: then it is rather kept for ever.
             CuFile.check("cuFileBufDeregister", status, range.toString());
-            afterwards.run();
+            if (memory != null) {
+                memory.release();
+            }
             driver.giveBack();
         });
     }
@@ -43,7 +50,7 @@ public final class CuFileBuffer implements AutoCloseable {
     public static CuFileBuffer register(final CuFileDriver driver, final DeviceMemory memory) {
         memory.retain();
         try {
-            return register(driver, memory.pointer(), memory::release);
+            return register(driver, memory.pointer(), memory);
         } catch (final RuntimeException e) {
             memory.release();
             throw e;
@@ -56,19 +63,21 @@ public final class CuFileBuffer implements AutoCloseable {
      * @param driver an open driver.
      * @param range  device memory within one allocation.
      * @return the owner of the registration.
-     * @throws CuFileException when it cannot be pinned, or its base is registered already.
+     * @throws IllegalArgumentException when it is no live device memory.
+     * @throws CuFileException          when it cannot be pinned, or its base is registered already.
      */
     public static CuFileBuffer register(final CuFileDriver driver, final DevicePointer range) {
-        return register(driver, range, () -> { });
+        driver.requireMemory(range.address(), range.byteSize());
+        return register(driver, range, null);
     }
 
     private static CuFileBuffer register(final CuFileDriver driver, final DevicePointer range,
-        final Runnable afterwards) {
+        final DeviceMemory memory) {
         driver.share();
         try {
             CuFile.check("cuFileBufRegister", driver.api().bufferRegister(range.address(), range.byteSize(), 0),
                 range.toString());
-            return new CuFileBuffer(driver, range, afterwards);
+            return new CuFileBuffer(driver, range, memory);
         } catch (final RuntimeException e) {
             driver.giveBack();
             throw e;
@@ -93,8 +102,12 @@ public final class CuFileBuffer implements AutoCloseable {
         return range.address();
     }
 
+    /** Refuses a part that reaches outside, and one of memory that its owner has freed meanwhile. */
     void check(final long offset, final long length) {
         Objects.checkFromIndexSize(offset, length, range.byteSize());
+        if (!owned) {
+            driver.requireMemory(range.address() + offset, length);
+        }
     }
 
     void retain() {

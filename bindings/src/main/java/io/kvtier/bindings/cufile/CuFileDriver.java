@@ -15,6 +15,9 @@ import java.util.List;
  * last share waits for the library.
  */
 public final class CuFileDriver implements AutoCloseable {
+    /** As long as a path can be. */
+    private static final int TEXT_BYTES = 4096;
+
     private final CuFile cuFile;
     private final Opened opened;
     private final RefCount references;
@@ -138,6 +141,36 @@ public final class CuFileDriver implements AutoCloseable {
         } finally {
             references.release();
         }
+    }
+
+    /**
+     * A text parameter in force.
+     *
+     * @param parameter which.
+     * @return its value.
+     * @throws CuFileException when the library does not tell.
+     */
+    public String parameter(final CuFileText parameter) {
+        use();
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment text = arena.allocate(TEXT_BYTES);
+            CuFile.check("cuFileGetParameterString", api().textParameter(parameter.number(), text, TEXT_BYTES),
+                parameter.name());
+            return text.getString(0);
+        } finally {
+            references.release();
+        }
+    }
+
+    /**
+     * Goes on only with live memory of a device, within one allocation: what an entry of a batch must be.
+     *
+     * @param address  where a range starts.
+     * @param byteSize its length.
+     * @throws IllegalArgumentException with address, what was found and remedy.
+     */
+    public void requireMemory(final long address, final long byteSize) {
+        cuFile.requireMemory(address, byteSize);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.kvtier.bindings.cufile;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.RefCount;
+import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CUfileDescr_t;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
@@ -112,24 +113,56 @@ public final class CuFileHandle implements AutoCloseable {
     /**
      * Reads into device memory that is not registered, through buffers of the library, and waits.
      *
-     * @param target     all of it is filled; its owner stays open.
-     * @param fileOffset where in the file, in bytes.
+     * @param memory       the memory; held until the transfer has ended.
+     * @param memoryOffset where in it, in bytes.
+     * @param length       bytes.
+     * @param fileOffset   where in the file, in bytes.
      * @return bytes read; fewer only at the end of the file.
      * @throws CuFileException when the transfer failed.
      */
-    public long read(final DevicePointer target, final long fileOffset) {
-        return transfer(false, target.address(), 0, target.byteSize(), fileOffset);
+    public long read(final DeviceMemory memory, final long memoryOffset, final long length, final long fileOffset) {
+        return transfer(false, memory, memoryOffset, length, fileOffset);
     }
 
     /**
      * Writes from device memory that is not registered, through buffers of the library, and waits.
      *
-     * @param source     all of it is written; its owner stays open.
-     * @param fileOffset where in the file, in bytes.
+     * @param memory       the memory; held until the transfer has ended.
+     * @param memoryOffset where in it, in bytes.
+     * @param length       bytes.
+     * @param fileOffset   where in the file, in bytes.
      * @return bytes written.
      * @throws CuFileException when the transfer failed.
      */
+    public long write(final DeviceMemory memory, final long memoryOffset, final long length, final long fileOffset) {
+        return transfer(true, memory, memoryOffset, length, fileOffset);
+    }
+
+    /**
+     * Reads into device memory of somebody else, through buffers of the library, and waits.
+     *
+     * @param target     all of it is filled; its owner keeps it until the transfer has ended.
+     * @param fileOffset where in the file, in bytes.
+     * @return bytes read; fewer only at the end of the file.
+     * @throws IllegalArgumentException when it is no live device memory.
+     * @throws CuFileException          when the transfer failed.
+     */
+    public long read(final DevicePointer target, final long fileOffset) {
+        driver.requireMemory(target.address(), target.byteSize());
+        return transfer(false, target.address(), 0, target.byteSize(), fileOffset);
+    }
+
+    /**
+     * Writes from device memory of somebody else, through buffers of the library, and waits.
+     *
+     * @param source     all of it is written; its owner keeps it until the transfer has ended.
+     * @param fileOffset where in the file, in bytes.
+     * @return bytes written.
+     * @throws IllegalArgumentException when it is no live device memory.
+     * @throws CuFileException          when the transfer failed.
+     */
     public long write(final DevicePointer source, final long fileOffset) {
+        driver.requireMemory(source.address(), source.byteSize());
         return transfer(true, source.address(), 0, source.byteSize(), fileOffset);
     }
 
@@ -163,6 +196,16 @@ public final class CuFileHandle implements AutoCloseable {
 
     void release() {
         references.release();
+    }
+
+    private long transfer(final boolean write, final DeviceMemory memory, final long memoryOffset, final long length,
+        final long fileOffset) {
+        memory.retain();
+        try {
+            return transfer(write, memory.pointer().slice(memoryOffset, length).address(), 0, length, fileOffset);
+        } finally {
+            memory.release();
+        }
     }
 
     private long transfer(final boolean write, final long base, final long bufferOffset, final long length,

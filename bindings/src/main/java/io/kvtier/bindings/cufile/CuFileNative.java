@@ -156,6 +156,26 @@ final class CuFileNative implements CuFileApi {
     }
 
     @Override
+    public long streamRegister(final long stream, final int flags) {
+        return status(CuFileFunctions.cuFileStreamRegister(RESULT.get(), pointer(stream), flags));
+    }
+
+    @Override
+    public long streamDeregister(final long stream) {
+        return status(CuFileFunctions.cuFileStreamDeregister(RESULT.get(), pointer(stream)));
+    }
+
+    @Override
+    public long textParameter(final int parameter, final MemorySegment text, final int length) {
+        return status(CuFileFunctions.cuFileGetParameterString(RESULT.get(), parameter, text, length));
+    }
+
+    @Override
+    public long setTextParameter(final int parameter, final MemorySegment text) {
+        return status(CuFileFunctions.cuFileSetParameterString(RESULT.get(), parameter, text));
+    }
+
+    @Override
     public long sizeParameter(final int parameter, final MemorySegment value) {
         return status(CuFileFunctions.cuFileGetParameterSizeT(RESULT.get(), parameter, value));
     }

@@ -12,8 +12,8 @@ import java.lang.foreign.MemorySegment;
  * Owner of one transfer that takes its place in a CUDA stream. The stream reads the arguments and writes the result
  * when it comes to the transfer, so both lie in memory of this owner until it is closed.
  *
- * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> {@link #close()} waits for the stream, then lets the
- * arguments, the file and the memory go. <b>Blocking:</b> {@link #result()} and {@link #close()} wait for the stream.
+ * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> holds the file, the memory and the stream, which
+ * may be closed meanwhile; {@link #close()} waits for the stream, then lets them and the arguments go. <b>Blocking:</b> {@link #result()} and {@link #close()} wait for the stream.
  */
 public final class CuFileStreamTransfer implements AutoCloseable {
     private static final int ARGUMENTS = 4;
@@ -23,13 +23,13 @@ public final class CuFileStreamTransfer implements AutoCloseable {
 
     private final CuFileHandle file;
     private final CuFileBuffer buffer;
-    private final CudaStream stream;
+    private final HeldStream stream;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment arguments = arena.allocate(JAVA_LONG, ARGUMENTS);
     private final String detail;
     private boolean open;
 
-    private CuFileStreamTransfer(final CuFileHandle file, final CuFileBuffer buffer, final CudaStream stream,
+    private CuFileStreamTransfer(final CuFileHandle file, final CuFileBuffer buffer, final HeldStream stream,
         final String detail) {
         this.file = file;
         this.buffer = buffer;
@@ -46,13 +46,18 @@ public final class CuFileStreamTransfer implements AutoCloseable {
      * @param buffer       registered memory.
      * @param bufferOffset where in it, in bytes.
      * @param length       bytes.
-     * @param stream       the order it takes its place in; open until this is closed.
+     * @param stream       the order it takes its place in.
      * @return the owner.
      * @throws CuFileException when cuFile refused it, for example because stream transfers are not supported (5038).
      */
     public static CuFileStreamTransfer submit(final boolean write, final CuFileHandle file, final long fileOffset,
         final CuFileBuffer buffer, final long bufferOffset, final long length, final CudaStream stream) {
-        buffer.check(bufferOffset, length);
+        return submit(write, file, fileOffset, buffer, bufferOffset, length, HeldStream.of(stream));
+    }
+
+    /** Takes the held stream over, also when this fails. */
+    static CuFileStreamTransfer submit(final boolean write, final CuFileHandle file, final long fileOffset,
+        final CuFileBuffer buffer, final long bufferOffset, final long length, final HeldStream stream) {
         final CuFileStreamTransfer transfer = new CuFileStreamTransfer(file, buffer, stream, file.path()
             + ", offset " + fileOffset + ", length " + length);
         transfer.arguments.setAtIndex(JAVA_LONG, 0, length);
@@ -60,9 +65,11 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         transfer.arguments.setAtIndex(JAVA_LONG, 2, bufferOffset);
         transfer.arguments.setAtIndex(JAVA_LONG, RESULT, UNSET);
         try {
+            buffer.check(bufferOffset, length);
             transfer.start(write);
         } catch (final RuntimeException e) {
             transfer.arena.close();
+            stream.release();
             throw e;
         }
         return transfer;
@@ -78,7 +85,7 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         if (!open) {
             throw new IllegalStateException("the transfer is closed");
         }
-        stream.synchronize();
+        stream.await();
         final long result = arguments.getAtIndex(JAVA_LONG, RESULT);
         if (result < 0) {
             throw CuFileException.ofResult("cuFileReadAsync/WriteAsync", result == UNSET ? -1 : result, 0, detail);
@@ -91,12 +98,17 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         if (!open) {
             return;
         }
-        stream.synchronize();
         open = false;
-        NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
-        arena.close();
-        buffer.release();
-        file.release();
+        try {
+            // Fails when the stream has; then nothing in it runs any more either.
+            stream.await();
+        } finally {
+            NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
+            arena.close();
+            buffer.release();
+            file.release();
+            stream.release();
+        }
     }
 
     private void start(final boolean write) {
@@ -104,13 +116,8 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         try {
             buffer.retain();
             try {
-                final long handle = stream.acquireHandle();
-                try {
-                    CuFile.check(write ? "cuFileWriteAsync" : "cuFileReadAsync", file.driver().api().streamTransfer(
-                        write, file.handle(), buffer.base(), arguments, handle), detail);
-                } finally {
-                    stream.releaseHandle();
-                }
+                CuFile.check(write ? "cuFileWriteAsync" : "cuFileReadAsync", file.driver().api().streamTransfer(
+                    write, file.handle(), buffer.base(), arguments, stream.handle()), detail);
             } catch (final RuntimeException e) {
                 buffer.release();
                 throw e;

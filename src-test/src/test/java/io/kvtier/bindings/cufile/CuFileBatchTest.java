@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.bindings.cuda.CudaAddress;
 import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.CuFileBatch.State;
 import io.kvtier.bindings.cufile.gen.CUfileIOParams;
@@ -28,8 +29,9 @@ class CuFileBatchTest {
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment memory = arena.allocate(1 << 20, 4096);
-    private final DevicePointer device = new DevicePointer(memory.address(), memory.byteSize());
-    private final CuFileDriver driver = CuFile.over(simulated).open(CuFileConfig.DEFAULT);
+    private final DevicePointer device =
+        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
+    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
     private final PosixFile file = PosixFile.inMemory("batch");
     private final CuFileHandle handle = CuFileHandle.register(driver, file);
     private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
@@ -281,7 +283,8 @@ class CuFileBatchTest {
             List.of(new PoolSlabs(4, 3), new PoolSlabs(8, 2), new PoolSlabs(16, 2)),
             CuFileConfig.Compatibility.AS_CONFIGURED, 0);
         final SimulatedCuFile other = new SimulatedCuFile();
-        try (CuFileDriver tight = CuFile.over(other).open(small); PosixFile one = PosixFile.inMemory("pool");
+        other.memory().allocated(device);
+        try (CuFileDriver tight = other.cuFile().open(small); PosixFile one = PosixFile.inMemory("pool");
             CuFileHandle on = CuFileHandle.register(tight, one);
             CuFileBatch first = CuFileBatch.create(tight, 8); CuFileBatch second = CuFileBatch.create(tight, 8)) {
             assertEquals(3, tight.batchEntries(ENTRY));
@@ -305,9 +308,10 @@ class CuFileBatchTest {
     void shouldBlockForEverWhenNobodyCountsTheBuffers() {
         final MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
         final SimulatedCuFile plain = new SimulatedCuFile();
+        plain.memory().allocated(device);
         plain.batchSetUp(out, 128);
         assertEquals(128, driver.batchEntries(64 << 10));
-        try (CuFileDriver untouched = CuFile.over(plain).open(
+        try (CuFileDriver untouched = plain.cuFile().open(
             new CuFileConfig(List.of(), CuFileConfig.Compatibility.AS_CONFIGURED, 0));
             PosixFile one = PosixFile.inMemory("hang"); CuFileHandle on = CuFileHandle.register(untouched, one);
             CuFileBatch many = CuFileBatch.create(untouched, 128)) {
@@ -322,6 +326,7 @@ class CuFileBatchTest {
                 final MemorySegment params =
                     arena.allocate(CUfileIOParams.layout());
                 params.set(ValueLayout.JAVA_INT, 0, CuFileTypes.CUFILE_BATCH());
+                params.set(ValueLayout.JAVA_LONG, 8, device.address());
                 params.set(ValueLayout.JAVA_LONG, 32, 64 << 10);
                 params.set(ValueLayout.JAVA_LONG, 40, on.handle());
                 plain.batchSubmit(out.get(ValueLayout.JAVA_LONG, 0), 1, params, 0);
@@ -349,6 +354,37 @@ class CuFileBatchTest {
         assertThrows(IllegalArgumentException.class, () -> CuFileBatch.create(driver, 129));
         simulated.refuse("batchSetUp", CuFileTypes.CU_FILE_INTERNAL_BATCH_SETUP_ERROR(), 0);
         assertThrows(CuFileException.class, () -> CuFileBatch.create(driver, 8));
+    }
+
+    @Test
+    void shouldRefuseAnEntryThatIsNoDeviceMemoryAndServeTheOthers() {
+        simulated.memory().is(0x5000, CudaAddress.Kind.HOST);
+        simulated.memory().is(0x6000, CudaAddress.Kind.MANAGED);
+        add(false, 0);
+        for (final DevicePointer wrong : List.of(new DevicePointer(0x1234_5678_9000L, ENTRY),
+            new DevicePointer(0x5000, ENTRY), new DevicePointer(0x6000, ENTRY),
+            new DevicePointer(device.address() + device.byteSize() - 1, 2))) {
+            final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+                () -> batch.add(true, handle, 0, wrong));
+            assertTrue(e.getMessage().contains("0x" + Long.toHexString(wrong.address())), e.getMessage());
+        }
+        assertEquals(1, batch.add(false, handle, ENTRY, device.slice(ENTRY, ENTRY)));
+        assertEquals(2, driver.pool().taken());
+        batch.submit();
+        batch.poll(0, this::hear);
+        assertEquals(List.of("1 COMPLETE 4096", "0 COMPLETE 4096"), said);
+    }
+
+    @Test
+    void shouldRefuseARegistrationWhoseMemoryItsOwnerHasFreed() {
+        simulated.memory().freed(device.address());
+        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> add(false, 0));
+        assertTrue(e.getMessage().contains("freed"), e.getMessage());
+        assertThrows(IllegalArgumentException.class, () -> handle.read(buffer, 0, ENTRY, 0));
+        assertEquals(State.FREE, batch.state());
+        assertEquals(0, driver.pool().taken());
+        simulated.memory().allocated(device);
+        assertEquals(0, add(false, 0));
     }
 
     @Test

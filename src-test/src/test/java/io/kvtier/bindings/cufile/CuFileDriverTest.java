@@ -21,7 +21,11 @@ class CuFileDriverTest {
         CuFileConfig.Compatibility.AS_CONFIGURED, 3);
 
     private final SimulatedCuFile simulated = new SimulatedCuFile();
-    private final CuFile cuFile = CuFile.over(simulated);
+    private final CuFile cuFile = simulated.cuFile();
+
+    private DevicePointer memory(final Arena arena) {
+        return simulated.memory().allocated(new DevicePointer(arena.allocate(4096).address(), 4096));
+    }
 
     @Test
     void shouldSizeThePoolBeforeAnythingElseIsAsked() {
@@ -61,7 +65,7 @@ class CuFileDriverTest {
         final CuFileDriver driver = cuFile.open(CuFileConfig.DEFAULT);
         final CuFileBuffer buffer;
         try (Arena arena = Arena.ofConfined()) {
-            buffer = CuFileBuffer.register(driver, new DevicePointer(arena.allocate(4096).address(), 4096));
+            buffer = CuFileBuffer.register(driver, memory(arena));
         }
         driver.close();
         assertEquals(1, simulated.opens());
@@ -110,8 +114,7 @@ class CuFileDriverTest {
             simulated.compatible(compatible);
             try (Arena arena = Arena.ofConfined(); CuFileDriver driver = cuFile.open(COUNTING);
                 PosixFile file = PosixFile.inMemory("mode"); CuFileHandle handle = CuFileHandle.register(driver, file);
-                CuFileBuffer buffer = CuFileBuffer.register(driver,
-                    new DevicePointer(arena.allocate(4096).address(), 4096))) {
+                CuFileBuffer buffer = CuFileBuffer.register(driver, memory(arena))) {
                 final CuFileMode mode = driver.probe(handle, buffer, 4096, 0);
                 assertEquals(compatible ? CuFileMode.COMPATIBILITY : CuFileMode.NVIDIA_FS, mode);
                 assertEquals(!compatible, mode.direct());
@@ -127,8 +130,7 @@ class CuFileDriverTest {
             simulated.compatible(compatible);
             try (Arena arena = Arena.ofConfined(); CuFileDriver driver = cuFile.open(CuFileConfig.DEFAULT);
                 PosixFile file = PosixFile.inMemory("mode"); CuFileHandle handle = CuFileHandle.register(driver, file);
-                CuFileBuffer buffer = CuFileBuffer.register(driver,
-                    new DevicePointer(arena.allocate(4096).address(), 4096))) {
+                CuFileBuffer buffer = CuFileBuffer.register(driver, memory(arena))) {
                 assertEquals(compatible ? CuFileMode.COMPATIBILITY : CuFileMode.UNKNOWN,
                     driver.probe(handle, buffer, 4096, 0));
             }
@@ -144,6 +146,27 @@ class CuFileDriverTest {
         assertEquals(CuFileMode.COMPATIBILITY, CuFileMode.between(none, none, absent));
         final CuFileStatistics peer = new CuFileStatistics(0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0);
         assertEquals(CuFileMode.PCI_P2PDMA, CuFileMode.between(none, peer, direct));
+    }
+
+    @Test
+    void shouldSetTextsBeforeItOpens() {
+        final CuFileConfig config = CuFileConfig.DEFAULT.with(CuFileText.LOG_FOLDER, "/var/log/kvtier")
+            .with(CuFileText.LOG_LEVEL, "INFO").with(CuFileText.LOG_LEVEL, "WARN");
+        assertEquals(CuFileConfig.DEFAULT.posixPool(), config.posixPool());
+        try (CuFileDriver driver = cuFile.open(config)) {
+            assertEquals("/var/log/kvtier", driver.parameter(CuFileText.LOG_FOLDER));
+            assertEquals("WARN", driver.parameter(CuFileText.LOG_LEVEL));
+            assertThrows(IllegalStateException.class, () -> cuFile.open(CuFileConfig.DEFAULT));
+            simulated.refuse("textParameter", CuFileTypes.CU_FILE_INVALID_VALUE(), 0);
+            final CuFileException e = assertThrows(CuFileException.class, () -> driver.parameter(CuFileText.LOG_FILE));
+            assertTrue(e.getMessage().contains("LOG_FILE"), e.getMessage());
+        }
+        simulated.refuse("setTextParameter", CuFileTypes.CU_FILE_INVALID_VALUE(), 0);
+        final CuFileException e = assertThrows(CuFileException.class, () -> cuFile.open(config));
+        assertTrue(e.getMessage().contains("cuFileSetParameterString(LOG_"), e.getMessage());
+        assertEquals(0, simulated.opens());
+        assertThrows(IllegalArgumentException.class, () -> config.with(CuFileText.LOG_FILE, ""));
+        assertThrows(IllegalArgumentException.class, () -> config.with(CuFileText.LOG_FILE, "a\0b"));
     }
 
     @Test

@@ -14,9 +14,11 @@ import io.kvtier.kit.SimulatedCuFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.function.Executable;
 
 /** Files and registered memory, and the three ways in which a transfer reports an error. */
 @ExtendWith(LeakCheck.class)
@@ -26,8 +28,9 @@ class CuFileHandleTest {
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment memory = arena.allocate(64 << 10, 4096);
-    private final DevicePointer device = new DevicePointer(memory.address(), memory.byteSize());
-    private final CuFileDriver driver = CuFile.over(simulated).open(CuFileConfig.DEFAULT);
+    private final DevicePointer device =
+        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
+    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
     private final PosixFile file = PosixFile.inMemory("handle");
     private final CuFileHandle handle = CuFileHandle.register(driver, file);
     private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
@@ -126,6 +129,17 @@ class CuFileHandleTest {
             assertEquals(5027, e.code());
             assertTrue(e.getMessage().contains("/run/udev"), e.getMessage());
         }
+    }
+
+    @Test
+    void shouldRefuseMemoryOfSomebodyElseThatIsNoDeviceMemory() {
+        final DevicePointer none = new DevicePointer(0x1234_5678_9000L, 4096);
+        for (final Executable call : List.<Executable>of(() -> handle.read(none, 0), () -> handle.write(none, 0),
+            () -> CuFileBuffer.register(driver, none))) {
+            final String said = assertThrows(IllegalArgumentException.class, call).getMessage();
+            assertTrue(said.startsWith("0x123456789000+4096 is no device memory"), said);
+        }
+        assertFalse(simulated.calls().contains("read") || simulated.calls().contains("write"));
     }
 
     @Test

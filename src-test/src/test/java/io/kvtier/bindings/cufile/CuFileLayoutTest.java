@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.cuda.gen.CUuuid_st;
+import io.kvtier.bindings.cuda.gen.CudaTypes;
 import io.kvtier.bindings.cufile.gen.CUfileDescr_t;
 import io.kvtier.bindings.cufile.gen.CUfileDrvProps;
 import io.kvtier.bindings.cufile.gen.CUfileError;
@@ -39,7 +40,7 @@ class CuFileLayoutTest {
     private static final long[] NUMBERS = {8, 0, 4, 24, 0, 8, 16, 56, 8, 16, 24, 28, 32, 36, 40, 44, 48, 52, 64, 0, 8,
         16, 24, 32, 40, 48, 56, 24, 0, 8, 16, 16, 0, 8, 512, 0, 16, 96, 104, 288, 304, 1024, 0, 5000, 0, 1024, 1032,
         248, 56, 64, 72, 80, 160, 168, 176, 184, 16, 0, 1, 1, 1, 2, 4, 8, 16, 32, 64, 1, 1, 11, 1, 2, 5000, 5001, 5011,
-        5050};
+        1, 2, 4, 8, 1, 2, 8, 12, 2, 5050};
 
     @TempDir
     private Path directory;
@@ -144,6 +145,15 @@ class CuFileLayoutTest {
         ours.put("CUFILEOP_BASE_ERR", (long) CuFileTypes.CUFILEOP_BASE_ERR());
         ours.put("CU_FILE_DRIVER_NOT_INITIALIZED", (long) CuFileTypes.CU_FILE_DRIVER_NOT_INITIALIZED());
         ours.put("CU_FILE_CUDA_DRIVER_ERROR", (long) CuFileTypes.CU_FILE_CUDA_DRIVER_ERROR());
+        ours.put("CU_FILE_STREAM_FIXED_BUF_OFFSET", (long) CuFileTypes.CU_FILE_STREAM_FIXED_BUF_OFFSET());
+        ours.put("CU_FILE_STREAM_FIXED_FILE_OFFSET", (long) CuFileTypes.CU_FILE_STREAM_FIXED_FILE_OFFSET());
+        ours.put("CU_FILE_STREAM_FIXED_FILE_SIZE", (long) CuFileTypes.CU_FILE_STREAM_FIXED_FILE_SIZE());
+        ours.put("CU_FILE_STREAM_PAGE_ALIGNED_INPUTS", (long) CuFileTypes.CU_FILE_STREAM_PAGE_ALIGNED_INPUTS());
+        ours.put("CUFILE_PARAM_ENV_LOGFILE_PATH", (long) CuFileTypes.CUFILE_PARAM_ENV_LOGFILE_PATH());
+        ours.put("CU_POINTER_ATTRIBUTE_MEMORY_TYPE", (long) CudaTypes.CU_POINTER_ATTRIBUTE_MEMORY_TYPE());
+        ours.put("CU_POINTER_ATTRIBUTE_IS_MANAGED", (long) CudaTypes.CU_POINTER_ATTRIBUTE_IS_MANAGED());
+        ours.put("CU_POINTER_ATTRIBUTE_RANGE_SIZE", (long) CudaTypes.CU_POINTER_ATTRIBUTE_RANGE_SIZE());
+        ours.put("CU_MEMORYTYPE_DEVICE", (long) CudaTypes.CU_MEMORYTYPE_DEVICE());
         ours.put("CU_FILE_IO_MAX_ERROR", (long) CuFileTypes.CU_FILE_IO_MAX_ERROR());
     }
 

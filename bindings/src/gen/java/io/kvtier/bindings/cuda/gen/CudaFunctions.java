@@ -1843,15 +1843,16 @@ public class CudaFunctions {
         }
     }
 
-    private static class cuPointerGetAttribute {
+    private static class cuPointerGetAttributes {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             CudaFunctions.C_INT,
-            CudaFunctions.C_POINTER,
             CudaFunctions.C_INT,
+            CudaFunctions.C_POINTER,
+            CudaFunctions.C_POINTER,
             CudaFunctions.C_LONG_LONG
         );
 
-        public static final MemorySegment ADDR = CudaFunctions.findOrThrow("cuPointerGetAttribute");
+        public static final MemorySegment ADDR = CudaFunctions.findOrThrow("cuPointerGetAttributes");
 
         public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
     }
@@ -1859,45 +1860,45 @@ public class CudaFunctions {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+     * CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
      * }
      */
-    public static FunctionDescriptor cuPointerGetAttribute$descriptor() {
-        return cuPointerGetAttribute.DESC;
+    public static FunctionDescriptor cuPointerGetAttributes$descriptor() {
+        return cuPointerGetAttributes.DESC;
     }
 
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+     * CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
      * }
      */
-    public static MethodHandle cuPointerGetAttribute$handle() {
-        return cuPointerGetAttribute.HANDLE;
+    public static MethodHandle cuPointerGetAttributes$handle() {
+        return cuPointerGetAttributes.HANDLE;
     }
 
     /**
      * Address for:
      * {@snippet lang=c :
-     * CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+     * CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
      * }
      */
-    public static MemorySegment cuPointerGetAttribute$address() {
-        return cuPointerGetAttribute.ADDR;
+    public static MemorySegment cuPointerGetAttributes$address() {
+        return cuPointerGetAttributes.ADDR;
     }
 
     /**
      * {@snippet lang=c :
-     * CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+     * CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
      * }
      */
-    public static int cuPointerGetAttribute(MemorySegment data, int attribute, long ptr) {
-        var mh$ = cuPointerGetAttribute.HANDLE;
+    public static int cuPointerGetAttributes(int numAttributes, MemorySegment attributes, MemorySegment data, long ptr) {
+        var mh$ = cuPointerGetAttributes.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("cuPointerGetAttribute", data, attribute, ptr);
+                traceDowncall("cuPointerGetAttributes", numAttributes, attributes, data, ptr);
             }
-            return (int)mh$.invokeExact(data, attribute, ptr);
+            return (int)mh$.invokeExact(numAttributes, attributes, data, ptr);
         } catch (Throwable ex$) {
            throw new AssertionError("should not reach here", ex$);
         }

@@ -140,6 +140,15 @@ public class CudaTypes {
     public static int CU_POINTER_ATTRIBUTE_MEMORY_TYPE() {
         return CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     }
+    private static final int CU_POINTER_ATTRIBUTE_IS_MANAGED = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * enum CUpointer_attribute_enum.CU_POINTER_ATTRIBUTE_IS_MANAGED = 8
+     * }
+     */
+    public static int CU_POINTER_ATTRIBUTE_IS_MANAGED() {
+        return CU_POINTER_ATTRIBUTE_IS_MANAGED;
+    }
     private static final int CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = (int)9L;
     /**
      * {@snippet lang=c :

@@ -1135,6 +1135,123 @@ public class CuFileFunctions {
         }
     }
 
+    private static class cuFileStreamRegister {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            CUfileError.layout(),
+            CuFileFunctions.C_POINTER,
+            CuFileFunctions.C_INT
+        );
+
+        public static final MemorySegment ADDR = CuFileFunctions.findOrThrow("cuFileStreamRegister");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamRegister(CUstream stream, unsigned int flags)
+     * }
+     */
+    public static FunctionDescriptor cuFileStreamRegister$descriptor() {
+        return cuFileStreamRegister.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamRegister(CUstream stream, unsigned int flags)
+     * }
+     */
+    public static MethodHandle cuFileStreamRegister$handle() {
+        return cuFileStreamRegister.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamRegister(CUstream stream, unsigned int flags)
+     * }
+     */
+    public static MemorySegment cuFileStreamRegister$address() {
+        return cuFileStreamRegister.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamRegister(CUstream stream, unsigned int flags)
+     * }
+     */
+    public static MemorySegment cuFileStreamRegister(SegmentAllocator allocator, MemorySegment stream, int flags) {
+        var mh$ = cuFileStreamRegister.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("cuFileStreamRegister", allocator, stream, flags);
+            }
+            return (MemorySegment)mh$.invokeExact(allocator, stream, flags);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class cuFileStreamDeregister {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            CUfileError.layout(),
+            CuFileFunctions.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = CuFileFunctions.findOrThrow("cuFileStreamDeregister");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamDeregister(CUstream stream)
+     * }
+     */
+    public static FunctionDescriptor cuFileStreamDeregister$descriptor() {
+        return cuFileStreamDeregister.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamDeregister(CUstream stream)
+     * }
+     */
+    public static MethodHandle cuFileStreamDeregister$handle() {
+        return cuFileStreamDeregister.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamDeregister(CUstream stream)
+     * }
+     */
+    public static MemorySegment cuFileStreamDeregister$address() {
+        return cuFileStreamDeregister.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * CUfileError_t cuFileStreamDeregister(CUstream stream)
+     * }
+     */
+    public static MemorySegment cuFileStreamDeregister(SegmentAllocator allocator, MemorySegment stream) {
+        var mh$ = cuFileStreamDeregister.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("cuFileStreamDeregister", allocator, stream);
+            }
+            return (MemorySegment)mh$.invokeExact(allocator, stream);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class cuFileGetVersion {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             CUfileError.layout(),
@@ -1311,6 +1428,66 @@ public class CuFileFunctions {
         }
     }
 
+    private static class cuFileGetParameterString {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            CUfileError.layout(),
+            CuFileFunctions.C_INT,
+            CuFileFunctions.C_POINTER,
+            CuFileFunctions.C_INT
+        );
+
+        public static final MemorySegment ADDR = CuFileFunctions.findOrThrow("cuFileGetParameterString");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char *desc_str, int len)
+     * }
+     */
+    public static FunctionDescriptor cuFileGetParameterString$descriptor() {
+        return cuFileGetParameterString.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char *desc_str, int len)
+     * }
+     */
+    public static MethodHandle cuFileGetParameterString$handle() {
+        return cuFileGetParameterString.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char *desc_str, int len)
+     * }
+     */
+    public static MemorySegment cuFileGetParameterString$address() {
+        return cuFileGetParameterString.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char *desc_str, int len)
+     * }
+     */
+    public static MemorySegment cuFileGetParameterString(SegmentAllocator allocator, int param, MemorySegment desc_str, int len) {
+        var mh$ = cuFileGetParameterString.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("cuFileGetParameterString", allocator, param, desc_str, len);
+            }
+            return (MemorySegment)mh$.invokeExact(allocator, param, desc_str, len);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class cuFileSetParameterSizeT {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             CUfileError.layout(),
@@ -1424,6 +1601,65 @@ public class CuFileFunctions {
                 traceDowncall("cuFileSetParameterBool", allocator, param, value);
             }
             return (MemorySegment)mh$.invokeExact(allocator, param, value);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class cuFileSetParameterString {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            CUfileError.layout(),
+            CuFileFunctions.C_INT,
+            CuFileFunctions.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = CuFileFunctions.findOrThrow("cuFileSetParameterString");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, const char *desc_str)
+     * }
+     */
+    public static FunctionDescriptor cuFileSetParameterString$descriptor() {
+        return cuFileSetParameterString.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, const char *desc_str)
+     * }
+     */
+    public static MethodHandle cuFileSetParameterString$handle() {
+        return cuFileSetParameterString.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, const char *desc_str)
+     * }
+     */
+    public static MemorySegment cuFileSetParameterString$address() {
+        return cuFileSetParameterString.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, const char *desc_str)
+     * }
+     */
+    public static MemorySegment cuFileSetParameterString(SegmentAllocator allocator, int param, MemorySegment desc_str) {
+        var mh$ = cuFileSetParameterString.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("cuFileSetParameterString", allocator, param, desc_str);
+            }
+            return (MemorySegment)mh$.invokeExact(allocator, param, desc_str);
         } catch (Throwable ex$) {
            throw new AssertionError("should not reach here", ex$);
         }

@@ -77,6 +77,42 @@ public class CuFileTypes {
     public static int CUFILEOP_BASE_ERR() {
         return CUFILEOP_BASE_ERR;
     }
+    private static final int CU_FILE_STREAM_FIXED_BUF_OFFSET = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define CU_FILE_STREAM_FIXED_BUF_OFFSET 1
+     * }
+     */
+    public static int CU_FILE_STREAM_FIXED_BUF_OFFSET() {
+        return CU_FILE_STREAM_FIXED_BUF_OFFSET;
+    }
+    private static final int CU_FILE_STREAM_FIXED_FILE_OFFSET = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define CU_FILE_STREAM_FIXED_FILE_OFFSET 2
+     * }
+     */
+    public static int CU_FILE_STREAM_FIXED_FILE_OFFSET() {
+        return CU_FILE_STREAM_FIXED_FILE_OFFSET;
+    }
+    private static final int CU_FILE_STREAM_FIXED_FILE_SIZE = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define CU_FILE_STREAM_FIXED_FILE_SIZE 4
+     * }
+     */
+    public static int CU_FILE_STREAM_FIXED_FILE_SIZE() {
+        return CU_FILE_STREAM_FIXED_FILE_SIZE;
+    }
+    private static final int CU_FILE_STREAM_PAGE_ALIGNED_INPUTS = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define CU_FILE_STREAM_PAGE_ALIGNED_INPUTS 8
+     * }
+     */
+    public static int CU_FILE_STREAM_PAGE_ALIGNED_INPUTS() {
+        return CU_FILE_STREAM_PAGE_ALIGNED_INPUTS;
+    }
     private static final int CU_FILE_SUCCESS = (int)0L;
     /**
      * {@snippet lang=c :
@@ -868,6 +904,33 @@ public class CuFileTypes {
      */
     public static int CUFILE_PARAM_STREAM_MEMOPS_BYPASS() {
         return CUFILE_PARAM_STREAM_MEMOPS_BYPASS;
+    }
+    private static final int CUFILE_PARAM_LOGGING_LEVEL = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum CUFileStringConfigParameter_t.CUFILE_PARAM_LOGGING_LEVEL = 0
+     * }
+     */
+    public static int CUFILE_PARAM_LOGGING_LEVEL() {
+        return CUFILE_PARAM_LOGGING_LEVEL;
+    }
+    private static final int CUFILE_PARAM_ENV_LOGFILE_PATH = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum CUFileStringConfigParameter_t.CUFILE_PARAM_ENV_LOGFILE_PATH = 1
+     * }
+     */
+    public static int CUFILE_PARAM_ENV_LOGFILE_PATH() {
+        return CUFILE_PARAM_ENV_LOGFILE_PATH;
+    }
+    private static final int CUFILE_PARAM_LOG_DIR = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum CUFileStringConfigParameter_t.CUFILE_PARAM_LOG_DIR = 2
+     * }
+     */
+    public static int CUFILE_PARAM_LOG_DIR() {
+        return CUFILE_PARAM_LOG_DIR;
     }
     private static final int CUFILE_PARAM_POSIX_POOL_SLAB_SIZE_KB = (int)0L;
     /**

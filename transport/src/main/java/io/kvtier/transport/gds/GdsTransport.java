@@ -1,0 +1,354 @@
+package io.kvtier.transport.gds;
+
+import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.alloc.MemoryKind;
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.cuda.CudaContext;
+import io.kvtier.bindings.cufile.CuFile;
+import io.kvtier.bindings.cufile.CuFileConfig;
+import io.kvtier.bindings.cufile.CuFileDriver;
+import io.kvtier.bindings.cufile.CuFileException;
+import io.kvtier.bindings.cufile.CuFileMode;
+import io.kvtier.bindings.cufile.CuFileProperties;
+import io.kvtier.bindings.cufile.PoolSlabs;
+import io.kvtier.transport.Capability;
+import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.SegmentTarget;
+import io.kvtier.transport.Slice;
+import io.kvtier.transport.Transport;
+import io.kvtier.transport.TransportKind;
+import io.kvtier.transport.TransportSegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * Files to and from GPU memory through cuFile, directly where the machine can, else in the library's compatibility mode
+ * through host memory; which of them it is stands in the capability's reason and in {@link #mode()}.
+ *
+ * <p>Only memory of a GPU: an address that CUDA does not know can end the process when it is in a batch, and files to
+ * and from host memory are no slower by io_uring. Any offset, length and address works. Memory that is not
+ * {@linkplain #attach registered} works too, through buffers of the library.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns its threads and a share of the process's one cuFile driver;
+ * memory that is attached holds its own. The contexts stay the caller's, who closes them after the engine.
+ * <b>Blocking:</b> opening initialises the library, which takes seconds; opening a segment and attaching memory wait
+ * for it.
+ */
+public final class GdsTransport implements Transport {
+    private static final Set<MemoryKind> MEMORY = Set.of(MemoryKind.DEVICE);
+
+    private final CuFileDriver driver;
+    private final CuFileMode mode;
+    private final List<CudaContext> contexts;
+    private final Registrations registrations = new Registrations();
+    private final List<Lane> lanes = new ArrayList<>();
+    private final IoThreads callers;
+    private volatile Capability capability;
+    private boolean closed;
+
+    /** One that cannot be used. */
+    private GdsTransport(final Availability why) {
+        driver = null;
+        mode = CuFileMode.ABSENT;
+        contexts = List.of();
+        callers = null;
+        capability = capabilityOf(why);
+    }
+
+    private GdsTransport(final CuFileDriver driver, final GdsConfig config, final List<CudaContext> contexts,
+        final String library) {
+        this.driver = driver;
+        this.mode = mode(driver.properties(), config);
+        this.contexts = contexts;
+        this.callers = new IoThreads("kvtier-gds-calls", 1, Integer.MAX_VALUE);
+        final String way = library + ", " + way(driver.properties());
+        capability = capabilityOf(Availability.yes(way));
+        try {
+            if (contexts.isEmpty()) {
+                addLane(config, null, way);
+            }
+            contexts.forEach(context -> addLane(config, context, way));
+        } catch (final RuntimeException | Error e) {
+            lanes.forEach(Lane::close);
+            callers.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Opens the driver and probes it.
+     *
+     * @param config   the settings.
+     * @param contexts one for each GPU whose memory is to be moved.
+     * @return the transport; where it cannot be used, one whose capability says why and what to do.
+     */
+    public static GdsTransport open(final GdsConfig config, final List<CudaContext> contexts) {
+        if (!config.enabled()) {
+            return new GdsTransport(Availability.no("GPUDirect Storage is switched off",
+                "set transports/gds/enable to true"));
+        }
+        if (!CuFile.availability().available()) {
+            return new GdsTransport(CuFile.availability());
+        }
+        if (contexts.isEmpty()) {
+            return new GdsTransport(Availability.no("no CUDA context was given",
+                "retain one for each GPU and pass it"));
+        }
+        return open(CuFile.system(), config, contexts, CuFileConfig.DEFAULT.posixPool());
+    }
+
+    /**
+     * The same over any cuFile.
+     *
+     * @param cuFile   the library, or a simulation of it.
+     * @param config   the settings.
+     * @param contexts none for a simulation.
+     * @param pool     compatibility mode's buffers.
+     */
+    static GdsTransport open(final CuFile cuFile, final GdsConfig config, final List<CudaContext> contexts,
+        final List<PoolSlabs> pool) {
+        final CuFileDriver driver;
+        try {
+            driver = cuFile.open(new CuFileConfig(pool, config.allowCompat()
+                ? CuFileConfig.Compatibility.AS_CONFIGURED : CuFileConfig.Compatibility.REFUSED, 0));
+        } catch (final CuFileException | IllegalStateException e) {
+            return new GdsTransport(Availability.no("the cuFile driver does not open: " + e.getMessage(),
+                "see cufile.log; `kvtier doctor` tries it and names what is missing"));
+        }
+        try {
+            final Availability refusal = refusal(driver.properties(), config);
+            if (refusal == null) {
+                return new GdsTransport(driver, config, List.copyOf(contexts),
+                    "cuFile " + cuFile.version() / 1000 + "." + cuFile.version() % 1000 / 10);
+            }
+            driver.close();
+            return new GdsTransport(refusal);
+        } catch (final CuFileException | IllegalStateException e) {
+            driver.close();
+            return new GdsTransport(Availability.no("the cuFile driver opens and cannot be used: " + e.getMessage(),
+                "see cufile.log; `kvtier doctor` tries it and names what is missing"));
+        } catch (final RuntimeException | Error e) {
+            driver.close();
+            throw e;
+        }
+    }
+
+    /** Why a driver with these properties is not enough; null when it is. */
+    private static Availability refusal(final CuFileProperties properties, final GdsConfig config) {
+        if (properties.directPossible()) {
+            return null;
+        }
+        final String found = "only compatibility mode is to be had: neither nvidia-fs nor PCI P2PDMA is there";
+        final String get = "load nvidia-fs, or use an NVMe disk and a kernel with PCI P2PDMA";
+        if (config.requireDirect()) {
+            return Availability.no(found + ", and transports/gds/require_direct is true",
+                get + "; or set require_direct to false");
+        }
+        if (!config.allowCompat()) {
+            return Availability.no(found + ", and transports/gds/allow_compat is false",
+                get + "; or set allow_compat to true");
+        }
+        return properties.compatibilityAllowed() ? null : Availability.no(found + ", and cufile.json forbids it",
+            get + "; or set allow_compat_mode in cufile.json to true");
+    }
+
+    private static CuFileMode mode(final CuFileProperties properties, final GdsConfig config) {
+        if (!properties.directPossible()) {
+            return CuFileMode.COMPATIBILITY;
+        }
+        if (config.allowCompat() && properties.compatibilityAllowed()) {
+            return CuFileMode.UNKNOWN;
+        }
+        return properties.nvidiaFsMajor() != 0 ? CuFileMode.NVIDIA_FS : CuFileMode.PCI_P2PDMA;
+    }
+
+    private String way(final CuFileProperties properties) {
+        final String direct = properties.nvidiaFsMajor() != 0
+            ? "nvidia-fs " + properties.nvidiaFsMajor() + "." + properties.nvidiaFsMinor() : "PCI P2PDMA";
+        return switch (mode) {
+            case COMPATIBILITY -> "compatibility mode, through host memory: neither nvidia-fs nor PCI P2PDMA is there";
+            case UNKNOWN -> "direct through " + direct + " where the file system can, else in compatibility mode";
+            default -> "direct through " + direct + "; compatibility mode is refused";
+        };
+    }
+
+    private static Capability capabilityOf(final Availability availability) {
+        return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), MEMORY, availability);
+    }
+
+    private void addLane(final GdsConfig config, final CudaContext context, final String way) {
+        final LaneParts parts = new LaneParts(driver, context, config, registrations, "kvtier-gds-"
+            + (context == null ? 0 : context.device().ordinal()));
+        String calls = "synchronous calls";
+        if (config.mode() == GdsConfig.Mode.BATCH) {
+            try {
+                final BatchLane lane = new BatchLane(parts, why -> sayFallenBack(way, why));
+                lanes.add(lane);
+                capability = capabilityOf(Availability.yes(way + "; batches of " + lane.depth() + " entries"));
+                return;
+            } catch (final CuFileException | IllegalArgumentException e) {
+                calls = callsInstead(e);
+            }
+        }
+        lanes.add(new SyncLane(parts));
+        capability = capabilityOf(Availability.yes(way + "; " + calls));
+    }
+
+    private void sayFallenBack(final String way, final CuFileException why) {
+        capability = capabilityOf(Availability.yes(way + "; " + callsInstead(why)));
+    }
+
+    private static String callsInstead(final RuntimeException why) {
+        return "synchronous calls, because a batch could not be set up: " + why.getMessage();
+    }
+
+    /**
+     * Which way data takes.
+     *
+     * @return {@code UNKNOWN} where it depends on the file system of each file, {@code ABSENT} where the transport
+     *         cannot be used.
+     */
+    public CuFileMode mode() {
+        return mode;
+    }
+
+    @Override
+    public Capability capability() {
+        return capability;
+    }
+
+    @Override
+    public TransportSegment open(final SegmentTarget target) {
+        return call(() -> GdsFile.open(driver, target.address().path(), this::run));
+    }
+
+    @Override
+    public String check(final Slice slice) {
+        if (!(slice.region() instanceof DeviceRegion region)) {
+            return "GPUDirect Storage here moves memory of a GPU only; leave host memory to io_uring or posix";
+        }
+        if (laneOf(region) < 0) {
+            return "the memory is of " + (region.context() == null ? "a GPU that the region does not name"
+                : region.context().device()) + "; open the transport with a context of that GPU";
+        }
+        final long address = region.pointer().address() + slice.localOffset();
+        final long past = registrations.past(address, slice.length());
+        if (past > 0) {
+            return "the range reaches " + past + " bytes past the registration that it begins in; register the whole "
+                + "allocation";
+        }
+        return region.memory() != null ? null : checkBorrowed(address, slice.length());
+    }
+
+    /** Nothing here keeps borrowed memory: the driver is asked whether it is still there. */
+    private String checkBorrowed(final long address, final long length) {
+        try {
+            driver.requireMemory(address, length);
+            return null;
+        } catch (final IllegalArgumentException e) {
+            return e.getMessage();
+        }
+    }
+
+    /** The lane of a region's GPU; negative when there is none. */
+    private int laneOf(final DeviceRegion region) {
+        if (lanes.size() == 1 && (region.context() == null || contexts.isEmpty())) {
+            return 0;
+        }
+        for (int i = 0; i < contexts.size() && region.context() != null; i++) {
+            if (contexts.get(i).device().ordinal() == region.context().device().ordinal()) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    @Override
+    public void submit(final Slice slice) {
+        lanes.get(laneOf((DeviceRegion) slice.region())).submit(slice);
+    }
+
+    @Override
+    public void flush() {
+        for (int i = 0; i < lanes.size(); i++) {
+            lanes.get(i).flush();
+        }
+    }
+
+    @Override
+    public void cancel(final Slice slice) {
+        if (slice.region() instanceof DeviceRegion region) {
+            lanes.get(laneOf(region)).cancel();
+        }
+    }
+
+    @Override
+    public void abort() {
+        lanes.forEach(Lane::abort);
+    }
+
+    @Override
+    public void sync(final Slice slice) {
+        callers.execute(() -> {
+            try {
+                ((GdsFile) slice.handle()).sync();
+            } catch (final RuntimeException | Error e) {
+                slice.failed(e);
+                return;
+            }
+            slice.completed();
+        });
+    }
+
+    @Override
+    public Availability attach(final MemoryRegion region) {
+        if (!(region instanceof DeviceRegion device) || laneOf(device) < 0) {
+            return Availability.no("it is no memory of a GPU that this transport serves",
+                "open the transport with a context of that GPU");
+        }
+        try {
+            return call(() -> {
+                registrations.add(driver, device);
+                return Availability.yes(device.pointer().byteSize() + " bytes registered with cuFile");
+            });
+        } catch (final CuFileException | IllegalArgumentException e) {
+            return Availability.no(e.getMessage(), "transfers of it work all the same, through buffers of the library; "
+                + "max_device_pinned_mem_size_kb in cufile.json bounds what can be registered");
+        }
+    }
+
+    @Override
+    public void detach(final MemoryRegion region) {
+        run(() -> registrations.remove((DeviceRegion) region));
+    }
+
+    /** Calls the library on a platform thread that has a context: the calling one, unless that is virtual. */
+    private <T> T call(final Supplier<T> body) {
+        final CudaContext context = contexts.isEmpty() ? null : contexts.getFirst();
+        return callers.call(() -> LaneParts.inContext(context, body));
+    }
+
+    private void run(final Runnable body) {
+        call(() -> {
+            body.run();
+            return null;
+        });
+    }
+
+    @Override
+    public void close() {
+        synchronized (registrations) {
+            if (closed || driver == null) {
+                return;
+            }
+            closed = true;
+        }
+        lanes.forEach(Lane::close);
+        callers.close();
+        driver.close();
+    }
+}

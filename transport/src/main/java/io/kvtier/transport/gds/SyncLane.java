@@ -1,0 +1,167 @@
+package io.kvtier.transport.gds;
+
+import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.bindings.cufile.CuFileHandle;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.Slice;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A GPU that is served by synchronous calls, one slice a thread.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> its threads live until {@link #close()}.
+ */
+final class SyncLane implements Lane {
+    private final LaneParts shared;
+    private final SliceQueue queue = new SliceQueue();
+    private final List<Thread> threads = new ArrayList<>();
+    private volatile boolean aborted;
+
+    /** Starts the threads. */
+    SyncLane(final LaneParts shared) {
+        this.shared = shared;
+        final int count = shared.config().threadsFor(GdsConfig.Mode.SYNC);
+        try {
+            for (int i = 1; i <= count; i++) {
+                final Thread thread = IoThreads.newThread(shared.threadName() + "-sync-" + i, this::work);
+                thread.start();
+                threads.add(thread);
+            }
+        } catch (final RuntimeException | Error e) {
+            close();
+            throw e;
+        }
+    }
+
+    private void work() {
+        Throwable problem = null;
+        try {
+            shared.inContext(() -> {
+                Slice slice = queue.take();
+                while (slice != null) {
+                    move(slice);
+                    slice = queue.take();
+                }
+            });
+        } catch (final RuntimeException e) {
+            problem = e;
+        }
+        // The context could not be entered, or left: nothing that is still queued may be lost.
+        Slice slice = queue.take();
+        while (slice != null) {
+            slice.failed(problem);
+            slice = queue.take();
+        }
+    }
+
+    private void move(final Slice slice) {
+        if (aborted || !slice.wanted()) {
+            slice.canceled();
+            return;
+        }
+        final GdsFile file = (GdsFile) slice.handle();
+        final boolean write = slice.direction() == Direction.WRITE;
+        long done = Progress.of(slice);
+        final long start = slice.offset() + done;
+        final long length = slice.length() - done;
+        if (write) {
+            file.awaitEdges(start, length);
+        }
+        long before = done;
+        Throwable problem = null;
+        try {
+            long count = 1;
+            while (done < slice.length() && count > 0) {
+                before = done;
+                count = call(write, file.handle(), slice, done);
+                done += count;
+            }
+        } catch (final RuntimeException | Error e) {
+            // An Error too, or the transfer would never end.
+            problem = e;
+        }
+        if (write) {
+            file.giveEdges(start, length);
+        }
+        end(slice, done, before, problem);
+    }
+
+    private static void end(final Slice slice, final long done, final long before, final Throwable problem) {
+        if (problem != null) {
+            slice.failed(problem);
+            return;
+        }
+        try {
+            if (Endings.goesOn(slice, done, before)) {
+                throw new AssertionError("a call that moved nothing is the last one");
+            }
+        } catch (final RuntimeException e) {
+            slice.failed(e);
+        }
+    }
+
+    private long call(final boolean write, final CuFileHandle handle, final Slice slice, final long done) {
+        final DeviceRegion region = (DeviceRegion) slice.region();
+        final long at = slice.localOffset() + done;
+        final long length = slice.length() - done;
+        final long offset = slice.offset() + done;
+        final long address = region.pointer().address() + at;
+        final Registrations.Entry registered = shared.registrations().find(address, length);
+        if (registered != null) {
+            final long inside = address - registered.base();
+            return write ? handle.write(registered.buffer(), inside, length, offset)
+                : handle.read(registered.buffer(), inside, length, offset);
+        }
+        if (region.memory() != null) {
+            return write ? handle.write(region.memory(), at, length, offset)
+                : handle.read(region.memory(), at, length, offset);
+        }
+        return write ? handle.write(region.pointer().slice(at, length), offset)
+            : handle.read(region.pointer().slice(at, length), offset);
+    }
+
+    @Override
+    public void submit(final Slice slice) {
+        queue.add(slice);
+    }
+
+    @Override
+    public void flush() {
+        queue.wake();
+    }
+
+    @Override
+    public void cancel() {
+        // A running call cannot be called back; what is queued is looked at before it is started.
+    }
+
+    @Override
+    public void abort() {
+        aborted = true;
+    }
+
+    @Override
+    public void close() {
+        queue.close();
+        join(threads);
+    }
+
+    /** Waits for threads that are about to end; keeps an interrupt for the caller. */
+    static void join(final List<Thread> threads) {
+        boolean interrupted = false;
+        for (final Thread thread : threads) {
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (final InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
