@@ -27,8 +27,8 @@ final class BenchRunTest {
     private Row row(final String name, final Unit unit, final Peer peer, final double[] ours, final double[] theirs) {
         final Deque<Double> left = queue(ours);
         final Deque<Double> leftOfPeer = queue(theirs);
-        return new Row(name, unit, peer, 0.9, () -> Rig.with(rig -> {
-            rig.onClose(() -> events.add("closed"));
+        return new Row(name, unit, peer, 0.9, Row.EVERYWHERE, () -> Rig.with(rig -> {
+            rig.keep("closed", events::add);
             return new Contest(rig, nanos -> {
                 events.add("ours " + nanos);
                 return left.removeFirst();
@@ -101,7 +101,7 @@ final class BenchRunTest {
     @Test
     void shouldSayWhyATransportIsNotHere() throws IOException, InterruptedException {
         final BenchReport report = run(1, "", new Row("gpu", Unit.MIB_PER_SECOND, Peer.builtIn("direct"), 0.97,
-            Availability.no("there is no GPU", "use a machine with one"), () -> {
+            () -> Availability.no("there is no GPU", "use a machine with one"), () -> {
                 throw new AssertionError("must not be opened");
             }));
 
@@ -113,8 +113,8 @@ final class BenchRunTest {
 
     @Test
     void shouldGoOnAfterARowThatFailsAndFailInTheEnd() throws IOException, InterruptedException {
-        final Row failing = new Row("bad", Unit.BYTES, Peer.builtIn("peer"), 1, () -> Rig.with(rig -> {
-            rig.onClose(() -> events.add("closed bad"));
+        final Row failing = new Row("bad", Unit.BYTES, Peer.builtIn("peer"), 1, Row.EVERYWHERE, () -> Rig.with(rig -> {
+            rig.keep("closed bad", events::add);
             throw new IOException("the disk is on fire");
         }));
         final BenchReport report = run(1, "", failing, row("good", Unit.BYTES, Peer.builtIn("limit"),

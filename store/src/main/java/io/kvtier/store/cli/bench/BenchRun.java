@@ -76,7 +76,7 @@ public final class BenchRun {
     }
 
     private Result result(final Row row) throws InterruptedException {
-        final Availability here = row.ours();
+        final Availability here = row.ours().get();
         if (!here.available()) {
             return Result.missing(row, here.reason() + (here.remedy().isEmpty() ? "" : "; " + here.remedy()));
         }

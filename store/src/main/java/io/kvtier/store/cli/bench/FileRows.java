@@ -2,16 +2,20 @@ package io.kvtier.store.cli.bench;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.uring.Uring;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.file.PosixTransport;
+import io.kvtier.transport.file.UringConfig;
+import io.kvtier.transport.file.UringTransport;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
 
 /** Files past the page cache, beside fio with the same pattern on the same file. */
 final class FileRows {
@@ -29,7 +33,7 @@ final class FileRows {
 
     List<Row> rows() {
         final List<Row> rows = new ArrayList<>();
-        for (final TransportKind kind : List.of(TransportKind.POSIX)) {
+        for (final TransportKind kind : List.of(TransportKind.IO_URING, TransportKind.POSIX)) {
             for (final long block : BLOCKS) {
                 for (final Direction direction : Direction.values()) {
                     DEPTHS.forEach(depth -> rows.add(row(new EngineLoad.Shape(kind, direction, block, depth,
@@ -38,6 +42,11 @@ final class FileRows {
             }
         }
         return rows;
+    }
+
+    /** Says whether a transport for files works here. */
+    static Supplier<Availability> here(final TransportKind kind) {
+        return kind == TransportKind.POSIX ? Row.EVERYWHERE : Uring::availability;
     }
 
     /** Requests at random blocks of the file. */
@@ -50,13 +59,14 @@ final class FileRows {
     }
 
     private static Transport transport(final EngineLoad.Shape shape) {
-        return new PosixTransport(shape.depth(), true);
+        return shape.transport() == TransportKind.POSIX ? new PosixTransport(shape.depth(), true)
+            : new UringTransport(UringConfig.DEFAULT, true);
     }
 
     private Row row(final EngineLoad.Shape shape) {
         final String name = shape.transport().configName() + ' ' + shape.direction().name().toLowerCase(Locale.ROOT) + ' '
             + Names.bytes(shape.blockBytes()) + ", depth " + shape.depth();
-        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, Availability.yes(""), () -> Rig.with(rig -> {
+        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, here(shape.transport()), () -> Rig.with(rig -> {
             final EngineLoad load = load(rig, shape);
             return new Contest(rig, load::mebibytesPerSecond,
                 nanos -> peer(shape).run(workspace.file(), workspace.fileBytes(), nanos));

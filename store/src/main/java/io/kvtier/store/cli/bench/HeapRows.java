@@ -2,7 +2,9 @@ package io.kvtier.store.cli.bench;
 
 import com.sun.management.ThreadMXBean;
 import io.kvtier.bindings.Availability;
+import io.kvtier.transport.TransportKind;
 import java.lang.management.ManagementFactory;
+import java.util.function.Supplier;
 
 /**
  * What a request leaves behind on the Java heap once everything is warm: over all threads of the process, so that no
@@ -16,8 +18,8 @@ final class HeapRows {
     private HeapRows() {
     }
 
-    static Row row(final String what, final Availability here, final Loads loads) {
-        return new Row("heap per request, " + what, Unit.BYTES, Peer.builtIn("limit"), GOAL, here,
+    static Row row(final TransportKind kind, final Supplier<Availability> here, final Loads loads) {
+        return new Row("heap per request, " + kind.configName(), Unit.BYTES, Peer.builtIn("limit"), GOAL, here,
             () -> Rig.with(rig -> {
                 final EngineLoad load = loads.open(rig);
                 return new Contest(rig, nanos -> bytesPerRequest(load, nanos), nanos -> LIMIT);

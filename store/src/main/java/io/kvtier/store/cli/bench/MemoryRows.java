@@ -47,7 +47,7 @@ final class MemoryRows {
 
     private Row row(final long block) {
         return new Row("memory read " + Names.bytes(block), Unit.MIB_PER_SECOND, Peer.builtIn("MemorySegment.copy"),
-            GOAL, () -> Rig.with(rig -> {
+            GOAL, Row.EVERYWHERE, () -> Rig.with(rig -> {
                 final HostRegion source = region(rig);
                 final HostRegion target = region(rig);
                 final EngineLoad load = load(rig, shape(block), target, source);

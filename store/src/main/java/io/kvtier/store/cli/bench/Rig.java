@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * What is open for a row, closed in the reverse order.
@@ -41,26 +42,23 @@ final class Rig implements AutoCloseable {
         }
     }
 
+    /** Keeps something open until the rig is closed. */
+    <T> T keep(final T thing, final Consumer<? super T> closing) {
+        closings.push(() -> closing.accept(thing));
+        return thing;
+    }
+
     <T extends MemoryRegion> T keep(final T region) {
-        closings.push(region::close);
-        return region;
+        return keep(region, MemoryRegion::close);
     }
 
     Segment keep(final Segment segment) {
-        closings.push(segment::close);
-        return segment;
-    }
-
-    /** Anything else. */
-    void onClose(final Runnable closing) {
-        closings.push(closing);
+        return keep(segment, Segment::close);
     }
 
     /** An engine over one transport. */
     TransferEngine engine(final Transport transport) {
-        final TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(transport));
-        closings.push(engine::close);
-        return engine;
+        return keep(TransferEngine.open(TransferConfig.DEFAULT, List.of(transport)), TransferEngine::close);
     }
 
     @Override

@@ -57,8 +57,13 @@ public final class Workspace {
     /** Memory in huge pages where the machine gives them, filled; the number decides with what. */
     HostRegion filled(final long bytes, final long number) {
         final HostRegion region = HostRegion.allocateHuge(NativeTag.HOST_REGION, bytes);
-        filler.accept(region.segment(), number);
+        fill(region.segment(), number);
         return region;
+    }
+
+    /** Fills memory with bytes that follow from a number. */
+    void fill(final MemorySegment memory, final long number) {
+        filler.accept(memory, number);
     }
 
     /** The file, which is made when it is first asked for: preallocated, and every block of it really written. */
@@ -70,7 +75,7 @@ public final class Workspace {
                  HostRegion piece = HostRegion.allocate(NativeTag.BOUNCE, PIECE_BYTES)) {
                 target.preallocate(0, fileBytes);
                 for (long at = 0; at < fileBytes; at += PIECE_BYTES) {
-                    filler.accept(piece.segment(), at);
+                    fill(piece.segment(), at);
                     BlockIo.writeFully(target, piece.segment(), at);
                 }
                 target.syncAll();
