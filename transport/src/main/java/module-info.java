@@ -10,4 +10,5 @@ module io.kvtier.transport {
     exports io.kvtier.transport.gds;
     exports io.kvtier.transport.memory;
     exports io.kvtier.transport.shm;
+    exports io.kvtier.transport.tcp;
 }

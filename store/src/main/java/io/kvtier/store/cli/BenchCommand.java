@@ -4,6 +4,7 @@ import io.kvtier.store.cli.bench.Bench;
 import io.kvtier.store.cli.bench.BenchReport;
 import io.kvtier.store.cli.bench.BenchRun;
 import io.kvtier.store.cli.bench.BenchSettings;
+import io.kvtier.store.cli.bench.SegmentHost;
 import io.kvtier.store.cli.bench.Workspace;
 import java.io.File;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 import picocli.CommandLine;
@@ -19,6 +21,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -100,6 +103,25 @@ final class BenchCommand extends ReportCommand {
         }
     }
 
+    /** What a bench starts as the other process. */
+    @Command(name = "serve", hidden = true, description = "Serves memory to a bench until standard input ends.")
+    private static final class Serve implements Callable<Integer> {
+        @Parameters(paramLabel = "BYTES")
+        private long bytes;
+
+        private final Console console;
+
+        Serve(final Console console) {
+            this.console = console;
+        }
+
+        @Override
+        public Integer call() throws IOException {
+            SegmentHost.serve(bytes, PatternBytes::fill, System.in, console.out());
+            return Main.DONE;
+        }
+    }
+
     /** The outcome as a command has it. */
     private record Finished(BenchReport report) implements Outcome {
         @Override
@@ -121,7 +143,7 @@ final class BenchCommand extends ReportCommand {
     /** The command {@code bench} with all benches. */
     static CommandLine all(final Console console, final StoreOpener opener, final Machine machine,
         final Probes probes) {
-        final CommandLine group = new CommandLine(new Group());
+        final CommandLine group = new CommandLine(new Group()).addSubcommand(new Serve(console));
         for (final Bench bench : Bench.all()) {
             final CommandLine line = new CommandLine(new BenchCommand(console, opener, bench, machine, probes));
             line.getCommandSpec().usageMessage().description(bench.description());

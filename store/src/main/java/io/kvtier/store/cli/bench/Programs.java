@@ -1,5 +1,6 @@
 package io.kvtier.store.cli.bench;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -37,7 +38,7 @@ final class Programs {
 
     static Output run(final List<String> command, final Map<String, String> environment)
         throws IOException, InterruptedException {
-        final Process process = start(command, environment);
+        final Process process = started(command, environment);
         final Thread atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + command.getFirst());
         Runtime.getRuntime().addShutdownHook(atTheEnd);
         boolean ended = false;
@@ -56,8 +57,51 @@ final class Programs {
         }
     }
 
-    /** Starts a program that is to be ended by closing its standard input; both its output streams are one. */
-    static Process start(final List<String> command, final Map<String, String> environment) throws IOException {
+    /**
+     * A program that goes on until it is closed.
+     *
+     * <p><b>Threading:</b> one thread.
+     */
+    static final class Background implements AutoCloseable {
+        private final Process process;
+        private final Thread atTheEnd;
+        private final BufferedReader printed;
+
+        private Background(final Process process, final String name) {
+            this.process = process;
+            this.atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + name);
+            this.printed = process.inputReader(StandardCharsets.UTF_8);
+            Runtime.getRuntime().addShutdownHook(atTheEnd);
+        }
+
+        /** Reads what it prints up to the first line with a prefix, and gives that line. */
+        String line(final String prefix) throws IOException {
+            final StringBuilder before = new StringBuilder();
+            String line = printed.readLine();
+            while (line != null && !line.startsWith(prefix)) {
+                before.append(line).append(' ');
+                line = printed.readLine();
+            }
+            if (line == null) {
+                throw new IOException("a program that should go on has ended: " + before.toString().strip());
+            }
+            return line;
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
+            forget(atTheEnd);
+        }
+    }
+
+    /** Starts a program; both its output streams are one. What it prints after the awaited line must be little. */
+    static Background start(final List<String> command) throws IOException {
+        return new Background(started(command, Map.of()), command.getFirst());
+    }
+
+    private static Process started(final List<String> command, final Map<String, String> environment)
+        throws IOException {
         final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("LC_ALL", "C");
         builder.environment().putAll(environment);

@@ -5,6 +5,7 @@ import io.kvtier.alloc.SharedRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.shm.ShmTransport;
@@ -45,8 +46,17 @@ final class ShmRows {
         workspace.fill(source.segment(), 1);
         final TransferEngine engine = rig.engine(new ShmTransport());
         final Segment segment = rig.keep(engine.openSegment(ShmTransport.addressOf(source)));
+        touch(engine, target, segment);
         return new EngineLoad(engine, new EngineLoad.Shape(TransportKind.SHM, Direction.READ, block, 1,
             MemoryRows.REGION_BYTES), target, segment);
+    }
+
+    /** The mapping gets its pages as they are touched, which is not what is measured. */
+    private static void touch(final TransferEngine engine, final HostRegion target, final Segment segment) {
+        final Transfer all = engine.newTransfer();
+        all.read(target, 0, MemoryRows.REGION_BYTES, segment, 0);
+        engine.submit(all);
+        all.await();
     }
 
     static Availability here() {

@@ -22,11 +22,13 @@ final class TransferBench {
         final FileRows files = new FileRows(workspace, Fio.peer());
         final MemoryRows memory = new MemoryRows(workspace);
         final ShmRows shm = new ShmRows(workspace, memory);
+        final TcpRows tcp = new TcpRows(workspace, Iperf.peer());
         final GdsRows gds = new GdsRows(workspace);
         final List<Row> rows = new ArrayList<>();
         rows.addAll(files.rows());
         rows.addAll(memory.rows());
         rows.addAll(shm.rows());
+        rows.addAll(tcp.rows());
         rows.addAll(gds.rows());
         for (final TransportKind kind : List.of(TransportKind.IO_URING, TransportKind.POSIX)) {
             rows.add(HeapRows.row(kind, FileRows.here(kind), rig -> files.load(rig, onFile(workspace, kind))));
@@ -35,6 +37,8 @@ final class TransferBench {
             MemoryRows.shape(HEAP_BLOCK), memory.region(rig), memory.region(rig))));
         rows.add(HeapRows.row(TransportKind.SHM, ShmRows::here,
             rig -> shm.load(rig, HEAP_BLOCK, memory.region(rig))));
+        rows.add(HeapRows.row(TransportKind.TCP, Row.EVERYWHERE,
+            rig -> tcp.load(rig, Direction.READ, HEAP_BLOCK, 1)));
         rows.add(HeapRows.row(TransportKind.GDS, gds::here,
             rig -> gds.load(rig, onFile(workspace, TransportKind.GDS))));
         return rows;
