@@ -31,6 +31,7 @@ public final class FaultyKernel implements UringKernel {
     private volatile int setupError;
     private volatile int enterError;
     private volatile int registerError;
+    private volatile boolean deaf;
 
     public FaultyKernel(final Faults faults) {
         this.faults = faults;
@@ -69,6 +70,11 @@ public final class FaultyKernel implements UringKernel {
     /** Lets registering memory fail from now on; 0 to let it go well again. */
     public void failRegister(final int errno) {
         registerError = errno;
+    }
+
+    /** Lets requests to give operations up go unheard. */
+    public void ignoreCancels() {
+        deaf = true;
     }
 
     /** Instances set up so far. */
@@ -145,6 +151,9 @@ public final class FaultyKernel implements UringKernel {
         final int opcode = one.entries.get(JAVA_BYTE, at + UringLayout.SQE_OPCODE);
         final long token = one.entries.get(JAVA_LONG, at + UringLayout.SQE_USER_DATA);
         if (Operations.kind(token) != Operations.KIND_IO) {
+            if (deaf && opcode == UringLayout.OP_ASYNC_CANCEL) {
+                replaceByNop(one, at, token);
+            }
             return;
         }
         try {
@@ -158,11 +167,15 @@ public final class FaultyKernel implements UringKernel {
                 fixed.incrementAndGet();
             }
         } catch (final ErrnoException e) {
-            one.entries.asSlice(at, UringLayout.SQE_BYTES).fill((byte) 0);
-            one.entries.set(JAVA_INT, at + UringLayout.SQE_FD, -1);
-            one.entries.set(JAVA_LONG, at + UringLayout.SQE_USER_DATA, token);
+            replaceByNop(one, at, token);
             one.errors.put(token, e.errno());
         }
+    }
+
+    private static void replaceByNop(final Instance one, final long at, final long token) {
+        one.entries.asSlice(at, UringLayout.SQE_BYTES).fill((byte) 0);
+        one.entries.set(JAVA_INT, at + UringLayout.SQE_FD, -1);
+        one.entries.set(JAVA_LONG, at + UringLayout.SQE_USER_DATA, token);
     }
 
     @SuppressWarnings("restricted")

@@ -29,6 +29,7 @@ import io.kvtier.transport.TransferRequest;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportContract;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -433,5 +434,94 @@ abstract class FileTransportContract extends TransportContract {
 
         assertEquals(2, transfers.size());
         assertArrayEquals(PatternBytes.of(1, slices * 4096), PatternBytes.copyOf(local.segment()));
+    }
+
+    @Test
+    void shouldGiveDescriptorsBackThatWereUsed() throws IOException {
+        final TransferEngine engine = engine(TransferConfig.DEFAULT);
+        final Segment segment = open(engine, "s", PatternBytes.of(1, 10_000));
+        final HostRegion local = region(10_000);
+
+        engine.submit(List.of(TransferRequest.read(local.slice(0, 10_000), segment, 0))).await();
+        engine.submit(List.of(TransferRequest.write(local.slice(0, 10_000), segment, 1))).await();
+        segment.close();
+
+        assertEquals(List.of(), OpenDescriptors.of(path("s").toString()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-4096, 4096", "-4096, 8192", "0, 4096", "-100, 10000", "-1, 2", "123, 5000"})
+    void shouldReachPastFourGibibytes(final long before, final int length) throws IOException {
+        final long offset = (4L << 30) + before;
+        final TransferEngine engine = engine(TransferConfig.DEFAULT);
+        final Segment segment = open(engine, "s", new byte[0]);
+        final HostRegion local = region(2L * length);
+        PatternBytes.fill(local.segment(), 1);
+
+        engine.submit(List.of(TransferRequest.write(local.slice(0, length), segment, offset))).await();
+        engine.submit(List.of(TransferRequest.read(local.slice(length, length), segment, offset))).await();
+
+        final byte[] expected = Arrays.copyOf(PatternBytes.of(1, 2 * length), length);
+        assertArrayEquals(expected, PatternBytes.copyOf(local.segment().asSlice(length)));
+        final byte[] there = new byte[length];
+        try (RandomAccessFile file = new RandomAccessFile(path("s").toFile(), "r")) {
+            assertEquals(offset + length, file.length());
+            file.seek(offset);
+            file.readFully(there);
+            assertArrayEquals(expected, there);
+            file.seek(before < 0 ? before & 0xffffffffL : 0);
+            assertEquals(before < 0 ? expected[0] : 0, file.readByte(), "an offset lost its upper half");
+        }
+    }
+
+    @Test
+    void shouldTellHowMuchIsLeftWhenTheFileWasCutMeanwhile() throws IOException {
+        final TransferEngine engine = engine(new TransferConfig(65_536, 30_000));
+        final Segment segment = open(engine, "s", PatternBytes.of(1, 200_000));
+        final HostRegion local = region(200_000);
+        engine.submit(List.of(TransferRequest.read(local.slice(0, 200_000), segment, 0))).await();
+
+        try (RandomAccessFile file = new RandomAccessFile(path("s").toFile(), "rw")) {
+            file.setLength(65_536 + 5000);
+        }
+        final Transfer cut = engine.submit(List.of(TransferRequest.read(local.slice(0, 131_072), segment, 0)));
+
+        final TransferFailure failure = failureOf(cut);
+        assertEquals(TransferFailure.Kind.SHORT, failure.kind());
+        assertTrue(failure.message().startsWith("only 5000 bytes were there"), failure.message());
+        assertEquals(65_536, failure.offset());
+        // The slice before the cut may have been skipped, if the other one failed first.
+        assertTrue(cut.movedBytes() == 65_536 || cut.movedBytes() == 0, "moved " + cut.movedBytes());
+    }
+
+    @Test
+    void shouldServeManyThreadsOfBothKindsWithFewOperationsAtOnce() throws Exception {
+        final int threads = 16;
+        final int each = 100;
+        final int length = 5000;
+        final TransferEngine engine = TransferEngine.open(SMALL, List.of(transport(2)));
+        final byte[] model = PatternBytes.of(1, threads * each * 100 + length);
+        final Segment segment = open(engine, "s", model);
+        final HostRegion local = region((long) threads * each * length);
+        final List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            final int first = i * each;
+            final Runnable reads = () -> {
+                final List<TransferRequest> requests = new ArrayList<>();
+                for (int j = first; j < first + each; j++) {
+                    requests.add(TransferRequest.read(local.slice((long) j * length, length), segment, j * 100L));
+                }
+                engine.submit(requests).await();
+            };
+            all.add(i % 2 == 0 ? Thread.ofPlatform().start(reads) : Thread.ofVirtual().start(reads));
+        }
+        for (final Thread one : all) {
+            one.join();
+        }
+        for (int j = 0; j < threads * each; j++) {
+            assertArrayEquals(Arrays.copyOfRange(model, j * 100, j * 100 + length),
+                PatternBytes.copyOf(local.segment().asSlice((long) j * length, length)), "request " + j);
+        }
+        engine.close();
     }
 }
