@@ -83,6 +83,20 @@ final class BenchCommandTest {
     }
 
     @Test
+    void shouldMoveBytesByEveryTransportThatIsHere() throws IOException {
+        final String rows = "^(io_uring|posix) write 64 KiB, depth 8|^memory read 64 KiB|^shm|^tcp read 64 KiB, 1|^gds";
+        final Map<String, Object> json = CommandRun.of(quick(rows, "--json")).done().json();
+        int row = 0;
+        for (; json.containsKey("rows." + row + ".row"); row++) {
+            final boolean measured = json.get("rows." + row + ".ours") instanceof Double ours && ours > 0;
+            assertTrue(measured || json.get("rows." + row + ".peer").toString().contains("(not run: "),
+                json.get("rows." + row + ".row") + " " + json);
+        }
+        assertEquals(9, row, json::toString);
+        assertNothingLeft();
+    }
+
+    @Test
     void shouldPrintATableForPeopleAndProgressOnStandardError() throws IOException {
         final CommandRun run = CommandRun.of(quick('^' + SMALL)).done();
         assertTrue(run.err().startsWith("[1/1] " + SMALL + ": "), run.err());
