@@ -64,9 +64,11 @@ final class FileRows {
     }
 
     private Row row(final EngineLoad.Shape shape) {
-        final String name = shape.transport().configName() + ' ' + shape.direction().name().toLowerCase(Locale.ROOT) + ' '
-            + Names.bytes(shape.blockBytes()) + ", depth " + shape.depth();
-        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, here(shape.transport()), () -> Rig.with(rig -> {
+        final String direction = shape.direction().name().toLowerCase(Locale.ROOT);
+        final String name = shape.transport().configName() + ' ' + direction + ' ' + Names.bytes(shape.blockBytes())
+            + ", depth " + shape.depth();
+        final Supplier<Availability> here = here(shape.transport());
+        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, here, () -> Rig.with(rig -> {
             final EngineLoad load = load(rig, shape);
             return new Contest(rig, load::mebibytesPerSecond,
                 nanos -> peer(shape).run(workspace.file(), workspace.fileBytes(), nanos));

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Memory of another process of this machine over TCP, beside iperf3 with as many streams; each side is two processes. */
+/** Memory of another process over the loopback, beside iperf3 with as many streams; each side is two processes. */
 final class TcpRows {
     /** As much as passes through the memory of both sides; iperf3 moves one block again and again. */
     private static final long SEGMENT_BYTES = 64L << 20;

@@ -14,8 +14,8 @@ final class TransferBench {
     }
 
     static Bench bench() {
-        return new Bench("transfer", "Moves blocks by each transport of the transfer engine, beside fio, iperf3, cuFile "
-            + "and plain copies with the same pattern.", TransferBench::rows);
+        return new Bench("transfer", "Moves blocks by each transport of the transfer engine, beside fio, iperf3, "
+            + "cuFile and plain copies with the same pattern.", TransferBench::rows);
     }
 
     private static List<Row> rows(final Workspace workspace) throws InterruptedException {
