@@ -10,6 +10,7 @@ import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.Transport;
+import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,22 +18,22 @@ import java.util.SplittableRandom;
 
 /**
  * Keeps a transfer engine busy with requests of one size at random places of a file, so many under way at once, and tells
- * how much was moved. Requests are submitted in batches: a quarter of the depth each, so that some are under way while
- * one is waited for and filled anew.
+ * how much was moved. Requests are submitted in batches, an eighth of the depth each, so that most are under way while
+ * one batch is waited for and filled anew.
  *
  * <p><b>Threading:</b> the calling thread submits and waits.
  *
- * @param block    bytes a request.
- * @param depth    requests under way.
- * @param writes   whether they write.
- * @param pinned   whether their memory is registered with the engine.
+ * @param block     bytes a request.
+ * @param depth     requests under way.
+ * @param writes    whether they write.
+ * @param pinned    whether their memory is registered with the engine.
  * @param hugePages whether their memory is in huge pages.
  */
 public record EngineLoad(int block, int depth, boolean writes, boolean pinned, boolean hugePages) {
     /** How much of the file is used. */
     public static final long FILE_BYTES = 1L << 30;
 
-    private static final int BATCHES = 4;
+    private static final int BATCHES = 8;
     private static final long NANOS = 1_000_000_000L;
 
     /**
@@ -59,8 +60,9 @@ public record EngineLoad(int block, int depth, boolean writes, boolean pinned, b
             HostRegion region = hugePages ? HostRegion.allocateHuge(NativeTag.TEST, bytes + (2 << 20))
                 : HostRegion.allocate(NativeTag.TEST, bytes + (2 << 20))) {
             final long start = -region.segment().address() & (2 << 20) - 1;
+            // Every page is there, and no two are alike.
             for (long at = 0; at < bytes; at += Mapping.PAGE_BYTES) {
-                region.segment().set(java.lang.foreign.ValueLayout.JAVA_LONG, start + at, at * 0x9E3779B97F4A7C15L);
+                region.segment().set(ValueLayout.JAVA_LONG, start + at, at + 1);
             }
             if (!pinned) {
                 return measured(engine, segment, region, start, seconds);

@@ -22,13 +22,15 @@ import java.util.SplittableRandom;
  * page cache, in runs that take turns. Prints one JSON object a row.
  *
  * <p>Arguments: directory of the file (needs 1 GiB), rounds (5), seconds a run (2), which rows (a regular expression),
- * {@code pin} to register the memory, {@code huge} to have it in huge pages, {@code packed=0} for other experiments.
+ * {@code pin} to register the memory, {@code huge} to have it in huge pages.
  */
 public final class FileTransportBenchmark {
     private static final double GOAL = 0.95;
     private static final double QUIET = 2;
     private static final long PAUSE_MS = 2000;
     private static final int MOST_PAUSES = 60;
+    /** Threads of the posix transport and jobs of fio beside it: with more requests under way than that, all are busy. */
+    private static final int POSIX_THREADS = 4;
 
     private FileTransportBenchmark() {
     }
@@ -36,11 +38,15 @@ public final class FileTransportBenchmark {
     private record Row(TransportKind kind, EngineLoad load) {
         String name() {
             return kind.configName() + (load.writes() ? " write " : " read ") + (load.block() >> 10) + " KiB, depth "
-                + load.depth();
+                + load.depth() + (load.pinned() ? ", pinned" : "") + (load.hugePages() ? ", huge pages" : "");
+        }
+
+        private int threads() {
+            return Math.min(POSIX_THREADS, load.depth());
         }
 
         double ours(final Path path, final int seconds, final double[] heap) {
-            final Transport transport = kind == TransportKind.POSIX ? new PosixTransport(load.depth(), true)
+            final Transport transport = kind == TransportKind.POSIX ? new PosixTransport(threads(), true)
                 : new UringTransport(UringConfig.DEFAULT, true);
             final EngineLoad.Result result = load.run(transport, path, seconds);
             heap[0] = result.heapBytes();
@@ -49,7 +55,7 @@ public final class FileTransportBenchmark {
 
         double fio(final Path path, final int seconds) throws IOException, InterruptedException {
             final List<String> options = new ArrayList<>(kind == TransportKind.POSIX
-                ? List.of("--ioengine=psync", "--numjobs=" + load.depth())
+                ? List.of("--ioengine=psync", "--numjobs=" + threads())
                 : List.of("--ioengine=io_uring", "--iodepth=" + load.depth()));
             if (load.pinned()) {
                 options.addAll(List.of("--fixedbufs=1", "--registerfiles=1"));
