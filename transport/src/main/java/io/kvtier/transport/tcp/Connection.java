@@ -25,6 +25,7 @@ final class Connection {
     private final FrameWriter writer;
     private SelectionKey key;
     private int interest;
+    private boolean closed;
 
     Connection(final SocketChannel channel, final FrameReader.Handler handler) throws IOException {
         this.channel = channel;
@@ -75,14 +76,12 @@ final class Connection {
         views.clear();
     }
 
-    boolean isOpen() {
-        return channel.isOpen();
-    }
-
     void close() {
-        if (!channel.isOpen()) {
+        // Not by the channel's own word: it closes itself when it cannot connect.
+        if (closed) {
             return;
         }
+        closed = true;
         try {
             channel.close();
         } catch (final IOException e) {

@@ -371,7 +371,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         final long left = request.length - request.moved;
         final long body = in.bodyLength();
         if (request.type != Wire.READ || in.offset() != request.moved || body < 1
-            || body > Math.min(left, Views.MAX_PIECE)) {
+            || body > left) {
             throw new PeerException(Status.PROTOCOL, "the server sent " + Long.toUnsignedString(body)
                 + " bytes of data from byte " + Long.toUnsignedString(in.offset()) + " on, where "
                 + (request.type == Wire.READ ? "byte " + request.moved + " of " + request.length : "none") + " was due");

@@ -36,9 +36,9 @@ public record SegmentServerConfig(String host, int port, SharedSecret secret, bo
     public SegmentServerConfig {
         Objects.requireNonNull(host, "host");
         Objects.requireNonNull(limits, "limits");
-        TcpConfig.check("port", port, 0, MAX_PORT);
-        TcpConfig.check("ioThreads", ioThreads, 1, TcpConfig.MAX_THREADS);
-        TcpConfig.check("closeTimeoutMs", closeTimeoutMs, 0, Integer.MAX_VALUE);
+        Bounds.check("port", port, 0, MAX_PORT);
+        Bounds.check("ioThreads", ioThreads, 1, TcpConfig.MAX_THREADS);
+        Bounds.check("closeTimeoutMs", closeTimeoutMs, 0, Integer.MAX_VALUE);
     }
 
     /**

@@ -31,12 +31,12 @@ public record ServerLimits(int maxConnections, long maxRequestBytes, int chunkBy
      * @param idleMs          without a request.
      */
     public ServerLimits {
-        TcpConfig.check("maxConnections", maxConnections, 1, MAX_CONNECTIONS);
-        TcpConfig.check("maxRequestBytes", maxRequestBytes, TcpConfig.MIN_CHUNK_BYTES, Long.MAX_VALUE);
-        TcpConfig.check("chunkBytes", chunkBytes, TcpConfig.MIN_CHUNK_BYTES, TcpConfig.MAX_CHUNK_BYTES);
-        TcpConfig.check("maxUnderWay", maxUnderWay, 1, TcpConfig.MAX_WINDOW);
-        TcpConfig.check("handshakeMs", handshakeMs, 1, Integer.MAX_VALUE);
-        TcpConfig.check("requestMs", requestMs, 1, Integer.MAX_VALUE);
-        TcpConfig.check("idleMs", idleMs, 1, Integer.MAX_VALUE);
+        Bounds.check("maxConnections", maxConnections, 1, MAX_CONNECTIONS);
+        Bounds.check("maxRequestBytes", maxRequestBytes, TcpConfig.MIN_CHUNK_BYTES, Long.MAX_VALUE);
+        Bounds.check("chunkBytes", chunkBytes, TcpConfig.MIN_CHUNK_BYTES, TcpConfig.MAX_CHUNK_BYTES);
+        Bounds.check("maxUnderWay", maxUnderWay, 1, TcpConfig.MAX_WINDOW);
+        Bounds.check("handshakeMs", handshakeMs, 1, Integer.MAX_VALUE);
+        Bounds.check("requestMs", requestMs, 1, Integer.MAX_VALUE);
+        Bounds.check("idleMs", idleMs, 1, Integer.MAX_VALUE);
     }
 }

@@ -19,7 +19,7 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
                         TcpTimeouts timeouts, TcpRetry retry, SharedSecret secret) {
     static final int DEFAULT_CHUNK_BYTES = 1 << 20;
     static final int MIN_CHUNK_BYTES = 4096;
-    static final int MAX_CHUNK_BYTES = 1 << 30;
+    static final int MAX_CHUNK_BYTES = 1 << 29;
     static final int MAX_THREADS = 256;
     static final int MAX_WINDOW = 65_535;
 
@@ -47,10 +47,10 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      * @param secret             the secret, or null.
      */
     public TcpConfig {
-        check("ioThreads", ioThreads, 1, MAX_THREADS);
-        check("lanesPerPeer", lanesPerPeer, 1, MAX_LANES);
-        check("max_concurrent_tasks", maxConcurrentTasks, 1, MAX_WINDOW);
-        check("chunkBytes", chunkBytes, MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
+        Bounds.check("ioThreads", ioThreads, 1, MAX_THREADS);
+        Bounds.check("lanesPerPeer", lanesPerPeer, 1, MAX_LANES);
+        Bounds.check("max_concurrent_tasks", maxConcurrentTasks, 1, MAX_WINDOW);
+        Bounds.check("chunkBytes", chunkBytes, MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
         Objects.requireNonNull(timeouts, "timeouts");
         Objects.requireNonNull(retry, "retry");
     }
@@ -115,12 +115,6 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      */
     public TcpConfig withEnable(final boolean on) {
         return new TcpConfig(on, ioThreads, lanesPerPeer, maxConcurrentTasks, chunkBytes, timeouts, retry, secret);
-    }
-
-    static void check(final String name, final long value, final long least, final long most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException(name + " is " + value + "; it must be from " + least + " to " + most);
-        }
     }
 
     /** Enough to keep a fast network busy, and to leave the other half of a small machine to the rest. */

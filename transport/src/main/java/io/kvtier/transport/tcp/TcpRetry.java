@@ -23,9 +23,9 @@ public record TcpRetry(int maxRetryCount, long retryBaseDelayMs, long retryMaxDe
      * @param retryMaxDelayMs  greatest delay.
      */
     public TcpRetry {
-        TcpConfig.check("max_retry_count", maxRetryCount, 0, MAX_COUNT);
-        TcpConfig.check("retry_base_delay_ms", retryBaseDelayMs, 0, Integer.MAX_VALUE);
-        TcpConfig.check("retry_max_delay_ms", retryMaxDelayMs, retryBaseDelayMs, Integer.MAX_VALUE);
+        Bounds.check("max_retry_count", maxRetryCount, 0, MAX_COUNT);
+        Bounds.check("retry_base_delay_ms", retryBaseDelayMs, 0, Integer.MAX_VALUE);
+        Bounds.check("retry_max_delay_ms", retryMaxDelayMs, retryBaseDelayMs, Integer.MAX_VALUE);
     }
 
     /** Milliseconds to wait after so many failed attempts in a row. */

@@ -20,8 +20,8 @@ public record TcpTimeouts(long connectMs, long requestMs, long idleMs) {
      * @param idleMs    without requests.
      */
     public TcpTimeouts {
-        TcpConfig.check("connectMs", connectMs, 1, Integer.MAX_VALUE);
-        TcpConfig.check("requestMs", requestMs, 1, Integer.MAX_VALUE);
-        TcpConfig.check("idleMs", idleMs, 1, Integer.MAX_VALUE);
+        Bounds.check("connectMs", connectMs, 1, Integer.MAX_VALUE);
+        Bounds.check("requestMs", requestMs, 1, Integer.MAX_VALUE);
+        Bounds.check("idleMs", idleMs, 1, Integer.MAX_VALUE);
     }
 }

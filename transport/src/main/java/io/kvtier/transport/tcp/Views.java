@@ -6,7 +6,7 @@ import java.util.Arrays;
 
 /**
  * Byte buffers over regions, which is what channels take. A buffer covers a window of up to 2 GiB that begins at a
- * multiple of 1 GiB, so that any piece of at most 1 GiB lies in one; each is made once and used again for every piece
+ * multiple of 1 GiB, so that any piece of nearly 1 GiB lies in one; each is made once and used again for every piece
  * of its window. A place holds the last windows that were asked for at it: the pieces of one gathered write must not
  * share a buffer, so each has a place of its own.
  *
@@ -14,9 +14,12 @@ import java.util.Arrays;
  * {@link #clear()} is called, but not their memory mapped.
  */
 final class Views {
-    static final long MAX_PIECE = 1L << 30;
-
+    /** The JDK makes no buffer of the last eight bytes below 2 GiB. */
+    private static final long MAX_BUFFER = Integer.MAX_VALUE - 8;
     private static final int WINDOW_SHIFT = 30;
+    /** Longest piece: from any place in the first half of a window it ends inside. */
+    static final long MAX_PIECE = MAX_BUFFER - (1L << WINDOW_SHIFT);
+
     private static final int WAYS = 4;
 
     private final HostMemory[] regions;
@@ -58,7 +61,7 @@ final class Views {
         final int at = place * WAYS + oldest[place];
         oldest[place] = (oldest[place] + 1) % WAYS;
         final long start = window << WINDOW_SHIFT;
-        final long length = Math.min(Integer.MAX_VALUE, region.byteSize() - start);
+        final long length = Math.min(MAX_BUFFER, region.byteSize() - start);
         regions[at] = region;
         windows[at] = window;
         buffers[at] = region.segment().asSlice(start, length).asByteBuffer();
