@@ -40,6 +40,11 @@ record SharedFiles(Path directory, Supplier<String> names, Consumer<Path> create
     /** Names that are tried. One is enough but for 64 equal random bits, or a sweep in the same microsecond. */
     static final int TRIES = 8;
 
+    /**
+     * How much is allocated by one call. A signal, such as a profiler sends many times a second, makes the kernel undo
+     * the whole call, and it is begun anew.
+     */
+    private static final long STEP_BYTES = 64L << 20;
     private static final Pattern NAME = Pattern.compile("kvtier-[0-9]+-[0-9a-f]{16}");
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final Set<Integer> REFUSED = Set.of(Errno.EACCES, Errno.EPERM, Errno.EROFS);
@@ -123,7 +128,9 @@ record SharedFiles(Path directory, Supplier<String> names, Consumer<Path> create
     }
 
     private static Mapping fill(final PosixFile file, final SharedHeader header, final byte[] token) {
-        file.preallocate(0, header.fileBytes());
+        for (long at = 0; at < header.fileBytes(); at += STEP_BYTES) {
+            file.preallocate(at, Math.min(STEP_BYTES, header.fileBytes() - at));
+        }
         if (file.status().allocatedBytes() < header.fileBytes()) {
             throw new ErrnoException("fallocate", Errno.EOPNOTSUPP, file.path() + ", length " + header.fileBytes()
                 + ", which this file system does not reserve; use a folder on tmpfs or hugetlbfs");

@@ -19,8 +19,7 @@ import java.util.List;
  *
  * <p><b>Threading:</b> thread-safe; bytes are not synchronized. <b>Lifetime:</b> until {@link #close()} and until the
  * last who retained it has released it. The memory of a process that closed it, or died, stays valid for those who have
- * mapped it. <b>Blocking:</b> creating zeroes nothing but may wait for the system to free memory; everything else does
- * not block.
+ * mapped it. <b>Blocking:</b> creating, for as long as the system takes to find the memory; everything else does not.
  */
 public final class SharedRegion implements HostMemory {
     /** Where Linux keeps memory that processes share. */

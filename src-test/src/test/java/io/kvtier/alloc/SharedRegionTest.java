@@ -101,12 +101,16 @@ class SharedRegionTest {
         assertFalse(Files.exists(path));
     }
 
-    @Test
-    void shouldHaveAllItsBlocksFromTheStart() throws IOException, InterruptedException {
-        try (SharedRegion region = SharedRegion.create(directory, 3 * MIB)) {
-            final Commands.Result stat = Commands.run("stat", "-c", "%b %B", region.path().toString());
+    /** More than is allocated by one call, and less. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 3 * MIB, (128L << 20) + 1})
+    void shouldHaveAllItsBlocksFromTheStart(final long bytes) throws IOException, InterruptedException {
+        try (SharedRegion region = SharedRegion.create(directory, bytes)) {
+            final Commands.Result stat = Commands.run("stat", "-c", "%s %b %B", region.path().toString());
             final String[] words = stat.output().strip().split(" ");
-            assertTrue(Long.parseLong(words[0]) * Long.parseLong(words[1]) >= 3 * MIB + PAGE, stat::output);
+            final long size = Long.parseLong(words[0]);
+            assertEquals((bytes + PAGE - 1) / PAGE * PAGE + PAGE, size);
+            assertTrue(Long.parseLong(words[1]) * Long.parseLong(words[2]) >= size, stat::output);
         }
     }
 
@@ -260,7 +264,7 @@ class SharedRegionTest {
         final long free = 64 * PAGE;
         try (Mounts full = Mounts.tmpfs(directory, free)) {
             final ErrnoException refusal =
-                assertThrows(ErrnoException.class, () -> SharedRegion.create(directory, free - PAGE + 1));
+                assertThrows(ErrnoException.class, () -> SharedRegion.create(full.at(), free - PAGE + 1));
             assertEquals(Errno.ENOSPC, refusal.errno());
             for (final String part : List.of(Long.toString(free + PAGE), Long.toString(free), "removeStale")) {
                 assertTrue(refusal.getMessage().contains(part), () -> refusal.getMessage() + " does not say " + part);
@@ -278,7 +282,7 @@ class SharedRegionTest {
     @Test
     void shouldLeaveNothingWhenTheFileSystemFillsUpMeanwhile() throws Exception {
         try (Mounts full = Mounts.tmpfs(directory, 64 * PAGE)) {
-            final Path other = directory.resolve("other");
+            final Path other = full.at().resolve("other");
             final Consumer<Path> fill = path -> {
                 try {
                     Files.write(other, new byte[32 * PAGE]);
@@ -300,7 +304,7 @@ class SharedRegionTest {
         final long huge = hugePages("HugePages_Free");
         try (Mounts pages = Mounts.hugetlbfs(directory)) {
             assertEquals(Errno.ENOSPC,
-                errno(() -> SharedRegion.create(directory, (huge + 1) * hugePages("Hugepagesize") * 1024)));
+                errno(() -> SharedRegion.create(pages.at(), (huge + 1) * hugePages("Hugepagesize") * 1024)));
             assertEquals(List.of(), files());
         }
     }
@@ -311,7 +315,7 @@ class SharedRegionTest {
         NotExercised.require("huge-pages", hugePages("HugePages_Free") >= 2,
             "vm.nr_hugepages leaves fewer than 2 free");
         try (Mounts pages = Mounts.hugetlbfs(directory);
-            SharedRegion owner = SharedRegion.create(directory, page, TOKEN);
+            SharedRegion owner = SharedRegion.create(pages.at(), page, TOKEN);
             SharedRegion other = SharedRegion.open(owner.path(), TOKEN)) {
             assertEquals(2 * page, Files.size(owner.path()));
             PatternBytes.fill(owner.segment(), 1);
@@ -398,7 +402,7 @@ class SharedRegionTest {
         final Path to = Files.createDirectory(directory.resolve("to"));
         try (Mounts mount = Mounts.readOnly(from, to); SharedRegion owner = SharedRegion.create(from, 100)) {
             PatternBytes.fill(owner.segment(), 1);
-            try (SharedRegion other = SharedRegion.open(to.resolve(owner.path().getFileName()), null)) {
+            try (SharedRegion other = SharedRegion.open(mount.at().resolve(owner.path().getFileName()), null)) {
                 assertTrue(other.segment().isReadOnly());
                 assertArrayEquals(PatternBytes.of(1, 100), PatternBytes.copyOf(other.segment()));
             }

@@ -41,9 +41,19 @@ public final class Mounts implements AutoCloseable {
         return new Mounts(at);
     }
 
+    /** Where it is mounted. */
+    public Path at() {
+        return at;
+    }
+
     @Override
-    public void close() throws InterruptedException {
-        final Commands.Result result = Commands.run("umount", at.toString());
-        assertEquals(0, result.code(), result::output);
+    public void close() {
+        try {
+            final Commands.Result result = Commands.run("umount", at.toString());
+            assertEquals(0, result.code(), result::output);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(at + " may still be mounted", e);
+        }
     }
 }

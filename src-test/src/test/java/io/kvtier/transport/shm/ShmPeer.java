@@ -76,22 +76,38 @@ final class ShmPeer implements AutoCloseable {
     }
 
     /** Sends SIGKILL and waits until it is gone. */
-    void kill() throws InterruptedException {
+    void kill() {
         process.destroyForcibly();
-        process.waitFor();
+        awaitEnd();
     }
 
     /** Lets it end by itself, with everything closed. */
-    @Override
-    public void close() throws IOException, InterruptedException {
+    void end() throws IOException {
         in.close();
-        if (process.isAlive()) {
-            final String rest = out.readLine();
-            if (rest != null && !rest.isEmpty()) {
-                throw new AssertionError("not asked for: " + rest);
-            }
+        // Ends with the process; nothing more is expected.
+        final String rest = out.readLine();
+        if (rest != null) {
+            throw new AssertionError("not asked for: " + rest);
         }
-        process.waitFor();
+        awaitEnd();
+    }
+
+    private void awaitEnd() {
+        try {
+            process.waitFor();
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("process " + process.pid() + " may still run", e);
+        }
+    }
+
+    /** Ends it, if that was not done yet. */
+    @Override
+    public void close() throws IOException {
+        if (process.isAlive()) {
+            end();
+        }
+        out.close();
     }
 
     /** The process itself. */

@@ -86,7 +86,7 @@ class ShmPeersTest {
             assertEquals("true", owner.ask("check 2"));
             assertEquals("false", owner.ask("check 1"));
             assertEquals(List.of(), SharedRegion.removeStale(directory));
-            owner.close();
+            owner.end();
 
             assertFalse(Files.exists(fileOf(segment)));
             assertEquals(Errno.ENOENT,

@@ -45,6 +45,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -192,7 +193,7 @@ class ShmTransportTest extends TransportContract {
         final HostRegion local = region(200);
         PatternBytes.fill(local.segment(), 2);
         try (Mounts mount = Mounts.readOnly(directory, elsewhere)) {
-            final Segment segment = engine.openSegment("shm://" + elsewhere.resolve(region.path().getFileName()));
+            final Segment segment = engine.openSegment("shm://" + mount.at().resolve(region.path().getFileName()));
 
             final TransferFailure failure =
                 refusal(() -> engine.submit(List.of(TransferRequest.write(local.slice(0, 100), segment, 0))));
@@ -289,7 +290,7 @@ class ShmTransportTest extends TransportContract {
         cut(segmentIsCut ? owned.get("s") : local, 2 * PAGE);
 
         // Often enough for the compiler: the JVM tells compiled code of the fault later than interpreted code.
-        for (int round = 0; round < 20_000; round++) {
+        for (int round = 0; round < 10_000; round++) {
             final Transfer transfer = engine.submit(List.of(request));
 
             assertTrue(transfer.isDone());
@@ -300,6 +301,41 @@ class ShmTransportTest extends TransportContract {
         }
         // What is still there still moves.
         engine.submit(List.of(TransferRequest.read(region(PAGE).slice(0, PAGE), segment, 0))).await();
+    }
+
+    /** The file is cut at any moment of a copy: that one may still be whole, no later one may say so. */
+    @Test
+    void shouldFailEachCopyThatBeginsAfterTheCut() throws Exception {
+        final TransferEngine engine = engine(TransferConfig.DEFAULT);
+        final HostRegion local = region(MIB);
+        for (int round = 0; round < 50; round++) {
+            final String name = "s" + round;
+            final Segment segment = open(engine, name, new byte[MIB]);
+            final TransferRequest request = round % 2 == 0 ? TransferRequest.read(local.slice(0, MIB), segment, 0)
+                : TransferRequest.write(local.slice(0, MIB), segment, 0);
+            final AtomicLong copies = new AtomicLong();
+            final AtomicBoolean cut = new AtomicBoolean();
+            final CompletableFuture<Void> copier = Threads.start(() -> {
+                while (true) {
+                    final boolean late = cut.get();
+                    final Transfer transfer = engine.submit(List.of(request));
+                    if (transfer.failure() != null) {
+                        assertEquals(TransferFailure.Kind.FAILED, transfer.failure().kind());
+                        return;
+                    }
+                    assertFalse(late, "a copy of memory that was gone went well");
+                    copies.incrementAndGet();
+                }
+            });
+            while (copies.get() < 3 && !copier.isDone()) {
+                Thread.onSpinWait();
+            }
+            cut(owned.get(name), (round % 5 + 1L) * MIB / 8);
+            cut.set(true);
+            copier.get();
+            segment.close();
+            owned.remove(name).close();
+        }
     }
 
     @Test
@@ -332,7 +368,7 @@ class ShmTransportTest extends TransportContract {
         for (int i = 0; i < threads; i++) {
             final RegionSlice mine = local.slice(i * 100_000L, 100_000);
             all.add(Threads.start(() -> {
-                for (int round = 0; round < 200; round++) {
+                for (int round = 0; round < 100; round++) {
                     awaitAt(start, round);
                     try (Segment segment = engine.openSegment(ShmTransport.addressOf(region))) {
                         mine.segment().fill((byte) 0);
@@ -366,7 +402,7 @@ class ShmTransportTest extends TransportContract {
         final SharedRegion region = share("s", model, null);
         final TransferEngine engine = engine(TransferConfig.DEFAULT);
         final HostRegion local = region(2 * MIB);
-        for (int round = 0; round < 50; round++) {
+        for (int round = 0; round < 20; round++) {
             final Segment segment = engine.openSegment(ShmTransport.addressOf(region));
             final AtomicLong copies = new AtomicLong();
             final List<CompletableFuture<TransferFailure>> copiers = new ArrayList<>();
@@ -422,7 +458,7 @@ class ShmTransportTest extends TransportContract {
     void shouldStillServeOthersWhereThereIsNoRoomForMore() throws Exception {
         final Path small = Files.createDirectory(directory.resolve("small"));
         try (Mounts full = Mounts.tmpfs(small, 4 * PAGE);
-            SharedRegion region = SharedRegion.create(small, 3 * PAGE);
+            SharedRegion region = SharedRegion.create(full.at(), 3 * PAGE);
             TransferEngine engine =
                 TransferEngine.open(TransferConfig.DEFAULT, List.of(new ShmTransport(small)))) {
             PatternBytes.fill(region.segment(), 1);
