@@ -9,6 +9,8 @@ module io.kvtier.store {
     // The command line's libraries; a service that embeds the store runs without them.
     requires static info.picocli;
     requires static HdrHistogram;
+    requires static java.management;
+    requires static jdk.management;
     requires static me.tongfei.progressbar;
 
     exports io.kvtier.store;
