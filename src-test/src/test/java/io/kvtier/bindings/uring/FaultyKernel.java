@@ -226,6 +226,16 @@ public final class FaultyKernel implements UringKernel {
     }
 
     @Override
+    public long pipe() {
+        return REAL.pipe();
+    }
+
+    @Override
+    public int awaitHangUp(final int readingEnd, final int limitMs) {
+        return REAL.awaitHangUp(readingEnd, limitMs);
+    }
+
+    @Override
     public void close(final int descriptor) {
         instances.remove(descriptor);
         REAL.close(descriptor);
