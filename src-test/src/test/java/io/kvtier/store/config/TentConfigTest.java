@@ -12,6 +12,8 @@ import io.kvtier.transport.Selection;
 import io.kvtier.transport.SelectionRule;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransportKind;
+import io.kvtier.transport.gds.GdsConfig;
+import io.kvtier.transport.tcp.TcpRetry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,8 +43,10 @@ class TentConfigTest {
     void shouldHaveTheDefaultsOfTheReferenceWhenNothingIsSaid() {
         final TentConfig config = TentConfig.parse("{}");
 
-        assertEquals(new TentConfig.Tcp(true, 3, 100, 2000, 16), config.tcp());
-        assertEquals(new TentConfig.Gds(false, 32, false), config.gds());
+        assertTrue(config.tcp().enable());
+        assertEquals(new TcpRetry(3, 100, 2000), config.tcp().retry());
+        assertEquals(16, config.tcp().maxConcurrentTasks());
+        assertEquals(new GdsConfig(false, 32, GdsConfig.Mode.BATCH, 0, 4, false, true, 1000), config.gds());
         assertTrue(config.uring());
         assertEquals(new TentConfig.Shm(false, ""), config.shm());
         assertEquals(3, config.maxFailovers());
@@ -57,15 +61,16 @@ class TentConfigTest {
     @Test
     void shouldReadTheJsonItselfOrAFileOfIt() throws IOException {
         final String json = """
-            {"transports": {"gds": {"enable": true, "io_batch_depth": 128}, "io_uring": {"enable": false},
+            {"transports": {"gds": {"enable": true, "io_batch_depth": 128, "mode": "sync", "threads": 3,
+             "require_direct": true, "allow_compat": false}, "io_uring": {"enable": false},
              "tcp/max_retry_count": 7}, "transports/shm/enable": true, "max_failover_attempts": 0,
              "runtime_queue": {"max_outstanding_owners": 10, "max_outstanding_bytes": 4096}}""";
         final Path file = Files.writeString(directory.resolve("tent.json"), json);
 
         for (final TentConfig config : List.of(from(json), from("  " + json), from(file.toString()))) {
-            assertEquals(new TentConfig.Gds(true, 128, false), config.gds());
+            assertEquals(new GdsConfig(true, 128, GdsConfig.Mode.SYNC, 3, 4, true, false, 1000), config.gds());
             assertFalse(config.uring());
-            assertEquals(7, config.tcp().maxRetries());
+            assertEquals(7, config.tcp().retry().maxRetryCount());
             assertTrue(config.shm().enable());
             assertEquals(List.of(), config.warnings());
             final TransferConfig transfer = config.transfer(new TransferConfig(8192, 5));
@@ -91,6 +96,10 @@ class TentConfigTest {
         "{'transports': {'gds': {'io_batch_depth': 257}}} | transports/gds/io_batch_depth | 257 | from 1 to 256",
         "{'transports': {'gds': {'io_batch_depth': '32'}}} | transports/gds/io_batch_depth | 32 | whole number",
         "{'transports': {'gds': {'io_batch_depth': 1.5}}} | transports/gds/io_batch_depth | 1.5 | whole number",
+        "{'transports': {'gds': {'mode': 'fast'}}} | transports/gds/mode | fast | batch or sync",
+        "{'transports': {'gds': {'threads': 65}}} | transports/gds/threads | 65 | from 0 to 64",
+        "{'transports': {'gds': {'batches': 0}}} | transports/gds/batches | 0 | from 1 to 16",
+        "{'transports': {'gds': {'cancel_wait_ms': -1}}} | transports/gds/cancel_wait_ms | -1 | from 0 to 60000",
         "{'transports': {'tcp': {'enable': 1}}} | transports/tcp/enable | 1 | true or false",
         "{'transports': {'tcp': {'enable': {}}}} | | |",
         "{'transports': {'tcp': {'retry_max_delay_ms': 99}}} | transports/tcp/retry_max_delay_ms | 99 | 100",

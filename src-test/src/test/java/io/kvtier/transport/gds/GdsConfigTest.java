@@ -4,47 +4,39 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
+/** Settings of the transport. */
 class GdsConfigTest {
-    @Test
-    void shouldBeOffWhenNothingIsSet() {
-        assertEquals(new GdsConfig(false, 128, GdsConfig.Mode.BATCH, 0, 4, false, true, 1000),
-            GdsConfig.of(Map.of()));
-    }
-
-    @Test
-    void shouldTakeEverySetting() {
-        assertEquals(new GdsConfig(true, 32, GdsConfig.Mode.SYNC, 3, 2, true, false, 5),
-            GdsConfig.of(Map.of("enable", true, "io_batch_depth", 32, "mode", "sync", "threads", 3L, "batches", 2,
-                "require_direct", true, "allow_compat", false, "cancel_wait_ms", 5)));
+    private static GdsConfig of(final int depth, final int threads, final int batches, final long waitMs) {
+        return new GdsConfig(true, depth, GdsConfig.Mode.BATCH, threads, batches, false, true, waitMs);
     }
 
     @ParameterizedTest
-    @CsvSource({"io_batch_depth, 0", "io_batch_depth, 257", "threads, -1", "threads, 65", "batches, 0", "batches, 17",
-        "cancel_wait_ms, -1", "cancel_wait_ms, 60001", "io_batch_depth, 1.5", "threads, 4294967297"})
-    void shouldNameANumberThatIsOutOfRange(final String key, final double value) {
-        final Number number = value == Math.rint(value) ? (Number) (long) value : value;
-        final String message = assertThrows(IllegalArgumentException.class,
-            () -> GdsConfig.of(Map.of(key, number))).getMessage();
-        assertTrue(message.contains("transports/gds/" + key + " is " + number), message);
+    @ValueSource(ints = {1, 32, 128, 256})
+    void shouldTakeADepthThatTheLibraryDocuments(final int depth) {
+        assertEquals(depth, of(depth, 0, 1, 0).ioBatchDepth());
     }
 
     @ParameterizedTest
-    @CsvSource({"mode, both", "enable, yes", "io_batch_depth, many", "depth, 3"})
-    void shouldNameATextThatIsNoValueAndAKeyThatIsNone(final String key, final String value) {
-        final String message = assertThrows(IllegalArgumentException.class,
-            () -> GdsConfig.of(Map.of(key, value))).getMessage();
-        assertTrue(message.contains("transports/gds/" + key + " is "), message);
+    @CsvSource({"0, 0, 1, 0, io_batch_depth is 0", "257, 0, 1, 0, io_batch_depth is 257", "1, -1, 1, 0, threads is -1",
+        "1, 65, 1, 0, threads is 65", "1, 0, 0, 0, batches is 0", "1, 0, 17, 0, batches is 17",
+        "1, 0, 1, -1, cancel_wait_ms is -1", "1, 0, 1, 60001, cancel_wait_ms is 60001"})
+    void shouldRefuseAValueOutOfRangeAndNameKeyAndValue(final int depth, final int threads, final int batches,
+        final long waitMs, final String said) {
+        final IllegalArgumentException e =
+            assertThrows(IllegalArgumentException.class, () -> of(depth, threads, batches, waitMs));
+
+        assertTrue(e.getMessage().contains("transports/gds/" + said), e.getMessage());
     }
 
     @Test
-    void shouldTakeEveryDepthOfItsRange() {
-        for (final int depth : new int[] {1, 128, 256}) {
-            assertEquals(depth, GdsConfig.of(Map.of("io_batch_depth", depth)).ioBatchDepth());
-        }
+    void shouldHaveAsManyThreadsAsTheModeCanUse() {
+        assertEquals(1, of(1, 0, 1, 0).threadsFor(GdsConfig.Mode.BATCH));
+        assertTrue(of(1, 0, 1, 0).threadsFor(GdsConfig.Mode.SYNC) >= 1);
+        assertEquals(7, of(1, 7, 1, 0).threadsFor(GdsConfig.Mode.BATCH));
     }
 }

@@ -2,6 +2,8 @@ package io.kvtier.store.config;
 
 import io.kvtier.transport.Selection;
 import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.gds.GdsConfig;
+import io.kvtier.transport.tcp.TcpConfig;
 import java.util.List;
 import java.util.Optional;
 
@@ -19,33 +21,10 @@ import java.util.Optional;
  * @param shm                 {@code transports/shm}.
  * @param warnings            keys that have no effect, in words.
  */
-public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstandingBytes, Selection selection, Tcp tcp,
-                         Gds gds, boolean uring, Shm shm, List<String> warnings) {
+public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstandingBytes, Selection selection,
+                         TcpConfig tcp, GdsConfig gds, boolean uring, Shm shm, List<String> warnings) {
     /** The variable that names the configuration. */
     public static final String VARIABLE = "MC_TENT_CONF";
-
-    /**
-     * The TCP transport.
-     *
-     * @param enable             whether it is used.
-     * @param maxRetries         attempts after the first failed.
-     * @param retryBaseDelayMs   milliseconds before the first of them; doubled with each.
-     * @param retryMaxDelayMs    milliseconds that the delay grows to.
-     * @param maxConcurrentTasks requests under way at once.
-     */
-    public record Tcp(boolean enable, int maxRetries, long retryBaseDelayMs, long retryMaxDelayMs,
-                      int maxConcurrentTasks) {
-    }
-
-    /**
-     * GPUDirect Storage.
-     *
-     * @param enable        whether it is used.
-     * @param batchDepth    entries of a batch.
-     * @param requireDirect whether compatibility mode is refused.
-     */
-    public record Gds(boolean enable, int batchDepth, boolean requireDirect) {
-    }
 
     /**
      * Shared memory.

@@ -2,6 +2,9 @@ package io.kvtier.store.config;
 
 import io.kvtier.transport.Selection;
 import io.kvtier.transport.SelectionRule;
+import io.kvtier.transport.gds.GdsConfig;
+import io.kvtier.transport.tcp.TcpConfig;
+import io.kvtier.transport.tcp.TcpRetry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,6 +23,10 @@ final class TentConfigReader {
     private static final int MAX_TASKS = 1024;
     /** Entries of a batch that cuFile documents. */
     private static final int MAX_BATCH = 256;
+    private static final int DEFAULT_BATCH = 32;
+    private static final int MAX_THREADS = 64;
+    private static final int MAX_BATCHES = 16;
+    private static final long MAX_CANCEL_WAIT_MS = 60_000;
 
     private final Settings settings;
     private final List<String> warnings = new ArrayList<>();
@@ -54,10 +61,8 @@ final class TentConfigReader {
         final long outstanding = settings.number("runtime_queue/max_outstanding_owners", 1024, 1, MAX_OUTSTANDING);
         final long bytes =
             settings.number("runtime_queue/max_outstanding_bytes", 1L << 30, 1, MAX_OUTSTANDING_BYTES);
-        final TentConfig.Tcp tcp = tcp();
-        final TentConfig.Gds gds = new TentConfig.Gds(settings.flag("transports/gds/enable", false),
-            (int) settings.number("transports/gds/io_batch_depth", 32, 1, MAX_BATCH),
-            settings.flag("transports/gds/require_direct", false));
+        final TcpConfig tcp = tcp();
+        final GdsConfig gds = gds();
         final boolean uring = settings.flag("transports/io_uring/enable", true);
         final TentConfig.Shm shm = new TentConfig.Shm(settings.flag("transports/shm/enable", false),
             settings.text("transports/shm/cxl_mount_path", ""));
@@ -67,16 +72,34 @@ final class TentConfigReader {
         return new TentConfig(failovers, outstanding, bytes, selection, tcp, gds, uring, shm, warnings);
     }
 
-    private TentConfig.Tcp tcp() {
+    private TcpConfig tcp() {
         final long base = settings.number("transports/tcp/retry_base_delay_ms", 100, 0, MAX_DELAY_MS);
         final long most = settings.number("transports/tcp/retry_max_delay_ms", 2000, 0, MAX_DELAY_MS);
         if (most < base) {
             throw settings.wrong("transports/tcp/retry_max_delay_ms", most,
                 "at least transports/tcp/retry_base_delay_ms, which is " + base);
         }
-        return new TentConfig.Tcp(settings.flag("transports/tcp/enable", true),
-            (int) settings.number("transports/tcp/max_retry_count", 3, 0, MAX_RETRIES), base, most,
-            (int) settings.number("transports/tcp/max_concurrent_tasks", 16, 1, MAX_TASKS));
+        final TcpConfig known = TcpConfig.DEFAULT;
+        final int retries = (int) settings.number("transports/tcp/max_retry_count", 3, 0, MAX_RETRIES);
+        return new TcpConfig(settings.flag("transports/tcp/enable", true), known.ioThreads(), known.lanesPerPeer(),
+            (int) settings.number("transports/tcp/max_concurrent_tasks", 16, 1, MAX_TASKS), known.chunkBytes(),
+            known.timeouts(), new TcpRetry(retries, base, most), null);
+    }
+
+    private GdsConfig gds() {
+        final GdsConfig known = GdsConfig.DEFAULT;
+        final String mode = settings.text("transports/gds/mode", "batch");
+        if (!mode.equals("batch") && !mode.equals("sync")) {
+            throw settings.wrong("transports/gds/mode", mode, "batch or sync");
+        }
+        return new GdsConfig(settings.flag("transports/gds/enable", false),
+            (int) settings.number("transports/gds/io_batch_depth", DEFAULT_BATCH, 1, MAX_BATCH),
+            mode.equals("batch") ? GdsConfig.Mode.BATCH : GdsConfig.Mode.SYNC,
+            (int) settings.number("transports/gds/threads", known.threads(), 0, MAX_THREADS),
+            (int) settings.number("transports/gds/batches", known.batches(), 1, MAX_BATCHES),
+            settings.flag("transports/gds/require_direct", known.requireDirect()),
+            settings.flag("transports/gds/allow_compat", known.allowCompat()),
+            settings.number("transports/gds/cancel_wait_ms", known.cancelWaitMs(), 0, MAX_CANCEL_WAIT_MS));
     }
 
     /** The policies first; the default rules behind them serve what no policy speaks of. */

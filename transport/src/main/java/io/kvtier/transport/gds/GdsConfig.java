@@ -1,9 +1,6 @@
 package io.kvtier.transport.gds;
 
-import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 
 /**
  * Settings of the GPUDirect Storage transport, as they stand under {@code transports/gds}.
@@ -33,8 +30,6 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
     private static final int MAX_BATCHES = 16;
     private static final int MOST_BY_DEFAULT = 4;
     private static final long MAX_WAIT_MS = 60_000;
-    private static final Set<String> KEYS = Set.of("enable", "io_batch_depth", "mode", "threads", "batches",
-        "require_direct", "allow_compat", "cancel_wait_ms");
 
     /** Which calls of the library move the bytes. */
     public enum Mode {
@@ -64,36 +59,6 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
         check("cancel_wait_ms", cancelWaitMs, 0, MAX_WAIT_MS);
     }
 
-    /**
-     * Reads what a configuration holds under {@code transports/gds}; what it leaves out is as in {@link #DEFAULT}, but
-     * for {@code enable}, which is then false.
-     *
-     * @param settings values by key: numbers, texts and booleans.
-     * @return the configuration.
-     * @throws IllegalArgumentException for an unknown key, a value of the wrong type or out of range, naming it.
-     */
-    public static GdsConfig of(final Map<String, ?> settings) {
-        for (final String key : settings.keySet()) {
-            if (!KEYS.contains(key)) {
-                throw new IllegalArgumentException("transports/gds/" + key + " is no setting; there are "
-                    + KEYS.stream().sorted().toList());
-            }
-        }
-        final String modeName = value(settings, "mode", String.class, "batch");
-        final Mode mode = switch (modeName) {
-            case "batch" -> Mode.BATCH;
-            case "sync" -> Mode.SYNC;
-            default -> throw new IllegalArgumentException("transports/gds/mode is '" + modeName
-                + "'; it must be batch or sync");
-        };
-        return new GdsConfig(value(settings, "enable", Boolean.class, false),
-            number(settings, "io_batch_depth", DEFAULT.ioBatchDepth), mode,
-            number(settings, "threads", DEFAULT.threads), number(settings, "batches", DEFAULT.batches),
-            value(settings, "require_direct", Boolean.class, DEFAULT.requireDirect),
-            value(settings, "allow_compat", Boolean.class, DEFAULT.allowCompat),
-            number(settings, "cancel_wait_ms", (int) DEFAULT.cancelWaitMs));
-    }
-
     /** How many threads serve one GPU. */
     int threadsFor(final Mode wanted) {
         if (threads > 0) {
@@ -101,28 +66,6 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
         }
         return wanted == Mode.BATCH ? 1
             : Math.min(MOST_BY_DEFAULT, Runtime.getRuntime().availableProcessors());
-    }
-
-    private static int number(final Map<String, ?> settings, final String key, final int absent) {
-        final Number number = value(settings, key, Number.class, absent);
-        if (number.doubleValue() != number.intValue()) {
-            throw new IllegalArgumentException("transports/gds/" + key + " is " + number + "; it must be a whole number"
-                + " below 2^31");
-        }
-        return number.intValue();
-    }
-
-    private static <T> T value(final Map<String, ?> settings, final String key, final Class<T> type,
-        final T absent) {
-        final Object value = settings.get(key);
-        if (value == null) {
-            return absent;
-        }
-        if (!type.isInstance(value)) {
-            throw new IllegalArgumentException("transports/gds/" + key + " is '" + value + "'; it must be a "
-                + type.getSimpleName().toLowerCase(Locale.ROOT));
-        }
-        return type.cast(value);
     }
 
     private static void check(final String key, final long value, final long least, final long most) {
