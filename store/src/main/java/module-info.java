@@ -5,13 +5,16 @@ module io.kvtier.store {
     requires transitive io.kvtier.transport;
     requires org.agrona;
     requires zero.allocation.hashing;
+    requires com.fasterxml.jackson.core;
     // The command line's libraries; a service that embeds the store runs without them.
     requires static info.picocli;
-    requires static com.fasterxml.jackson.core;
     requires static HdrHistogram;
+    requires static java.management;
+    requires static jdk.management;
     requires static me.tongfei.progressbar;
 
     exports io.kvtier.store;
+    exports io.kvtier.store.config;
     exports io.kvtier.store.replica;
 
     uses io.kvtier.store.StoreProvider;

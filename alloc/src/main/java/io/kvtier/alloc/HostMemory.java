@@ -3,7 +3,8 @@ package io.kvtier.alloc;
 import java.lang.foreign.MemorySegment;
 
 /** A region that the processor can read and write. */
-public sealed interface HostMemory extends MemoryRegion permits HostRegion, PinnedRegion, MappedRegion, BorrowedRegion {
+public sealed interface HostMemory extends MemoryRegion
+    permits HostRegion, PinnedRegion, MappedRegion, SharedRegion, BorrowedRegion {
     /**
      * The memory, as a segment that checks bounds and lifetime.
      *

@@ -46,9 +46,7 @@ public final class MappedRegion implements HostMemory {
 
     @Override
     public void raiseFault() {
-        // A method of the JVM that is native and never inlined: on the way back into Java a thread takes what is
-        // pending for it. This one only reads a number.
-        Runtime.getRuntime().totalMemory();
+        PageFaults.raise();
     }
 
     @Override

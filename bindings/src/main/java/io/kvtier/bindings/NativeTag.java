@@ -26,6 +26,8 @@ public enum NativeTag {
     IO_RING,
     /** Memory that an io_uring instance has registered and the kernel holds pinned; counted beside its owner's tag. */
     RING_BUFFER,
+    /** An array that names the memory of a vectored io_uring operation; kept by the ring for the next one. */
+    RING_VECTOR,
     /** Memory of tests. */
     TEST
 }

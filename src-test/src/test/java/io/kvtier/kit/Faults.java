@@ -194,7 +194,7 @@ public final class Faults {
     }
 
     /** Counts a call, holds it while it is to be held, and throws when it shall fail. Returns its number. */
-    long enter(final Call call, final String path) {
+    public long enter(final Call call, final String path) {
         final Gate gate;
         final long number;
         synchronized (this) {
@@ -223,7 +223,7 @@ public final class Faults {
     }
 
     /** How much of a read or write goes; never 0 unless nothing was asked. Throws EINTR now and then when random. */
-    synchronized long allowed(final Call call, final long length, final long block, final String path) {
+    public synchronized long allowed(final Call call, final long length, final long block, final String path) {
         long most = Math.min(length, mostBytes);
         if (random != null && length > 0) {
             if (random.nextInt(8) == 0) {
@@ -237,7 +237,7 @@ public final class Faults {
     }
 
     /** How much of a write fits on the disk; throws ENOSPC when nothing does. */
-    synchronized long taken(final long length, final long block, final String path) {
+    public synchronized long taken(final long length, final long block, final String path) {
         if (bytesLeft == Long.MAX_VALUE || length <= bytesLeft) {
             bytesLeft -= bytesLeft == Long.MAX_VALUE ? 0 : length;
             return length;

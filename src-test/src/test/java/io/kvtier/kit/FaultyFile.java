@@ -18,6 +18,10 @@ public final class FaultyFile implements BlockFile {
         this.faults = faults;
     }
 
+    BlockFile real() {
+        return real;
+    }
+
     @Override
     public String path() {
         return real.path();

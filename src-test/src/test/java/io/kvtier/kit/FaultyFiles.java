@@ -3,6 +3,7 @@ package io.kvtier.kit;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.Faults.Call;
 import io.kvtier.transport.file.FileOpener;
 import java.util.List;
@@ -32,6 +33,11 @@ public final class FaultyFiles implements FileOpener {
         final FaultyFile file = new FaultyFile(real.open(path, mode), faults);
         opened.add(file);
         return file;
+    }
+
+    @Override
+    public PosixFile descriptor(final BlockFile file) {
+        return real.descriptor(((FaultyFile) file).real());
     }
 
     /** Every file opened so far, closed ones included, in order: for closing what a test made its owner abandon. */

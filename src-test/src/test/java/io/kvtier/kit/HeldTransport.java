@@ -1,5 +1,6 @@
 package io.kvtier.kit;
 
+import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Segment;
@@ -18,12 +19,18 @@ public final class HeldTransport implements Transport {
     private final Capability capability;
     private final List<Slice> slices = new CopyOnWriteArrayList<>();
     private final List<Slice> syncs = new CopyOnWriteArrayList<>();
+    private final List<Slice> cancels = new CopyOnWriteArrayList<>();
+    private final List<MemoryRegion> attached = new CopyOnWriteArrayList<>();
+    private final AtomicInteger flushes = new AtomicInteger();
+    private final AtomicInteger aborts = new AtomicInteger();
     private final AtomicInteger openHandles = new AtomicInteger();
     private final AtomicInteger closes = new AtomicInteger();
     private volatile RuntimeException openFailure;
     private volatile RuntimeException closeFailure;
     private volatile Throwable submitFailure;
     private volatile String problem;
+
+    private volatile Availability attachAnswer = Availability.yes("held by a test");
 
     public HeldTransport(final TransportKind kind, final Segment.Kind... segments) {
         this(kind, Availability.yes("held by a test"), segments);
@@ -38,8 +45,37 @@ public final class HeldTransport implements Transport {
         return List.copyOf(slices);
     }
 
+    /** Lets go of the slices given so far. */
+    public void forget() {
+        slices.clear();
+        cancels.clear();
+    }
+
     public List<Slice> syncs() {
         return List.copyOf(syncs);
+    }
+
+    /** Slices that were asked to end early, in order. */
+    public List<Slice> cancels() {
+        return List.copyOf(cancels);
+    }
+
+    /** Regions that are attached now. */
+    public List<MemoryRegion> attached() {
+        return List.copyOf(attached);
+    }
+
+    public int flushes() {
+        return flushes.get();
+    }
+
+    public int aborts() {
+        return aborts.get();
+    }
+
+    /** What attaching a region answers. */
+    public void answerAttach(final Availability answer) {
+        attachAnswer = answer;
     }
 
     public int openHandles() {
@@ -99,6 +135,34 @@ public final class HeldTransport implements Transport {
     public void sync(final Slice slice) {
         throwIfTold();
         syncs.add(slice);
+    }
+
+    @Override
+    public void flush() {
+        flushes.incrementAndGet();
+    }
+
+    @Override
+    public void cancel(final Slice slice) {
+        cancels.add(slice);
+    }
+
+    @Override
+    public void abort() {
+        aborts.incrementAndGet();
+    }
+
+    @Override
+    public Availability attach(final MemoryRegion region) {
+        if (attachAnswer.available()) {
+            attached.add(region);
+        }
+        return attachAnswer;
+    }
+
+    @Override
+    public void detach(final MemoryRegion region) {
+        attached.remove(region);
     }
 
     @Override

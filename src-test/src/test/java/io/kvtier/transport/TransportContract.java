@@ -369,6 +369,124 @@ public abstract class TransportContract {
     }
 
     @Test
+    void shouldMoveAHundredMebibytes() throws IOException {
+        final int length = 100 * MIB;
+        final Segment segment = open(engine(), "s", new byte[length]);
+        final HostRegion local = region(length);
+        PatternBytes.fill(local.segment(), 1);
+        write(local.slice(0, length), segment, 0);
+        local.segment().fill((byte) 0);
+
+        read(local.slice(0, length), segment, 0);
+
+        final byte[] expected = PatternBytes.of(1, length);
+        assertEquals(-1, MemorySegment.ofArray(expected).mismatch(local.segment()));
+        assertArrayEquals(expected, content("s"));
+    }
+
+    @Test
+    void shouldDoAsTheModelWhenEightThreadsUseTheirTransfersAgainAndAgain() throws IOException {
+        final int threads = 8;
+        final int each = 256 << 10;
+        final TransferEngine with = engine(new TransferConfig(16 << 10, 30_000).withOutstanding(12, MIB));
+        final Segment segment = open(with, "s", new byte[threads * each]);
+        final HostRegion local = region((long) threads * each);
+        PatternBytes.fill(local.segment(), 5);
+        final Registration registration = with.register(local);
+        final byte[] model = new byte[threads * each];
+        final List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            final long base = (long) i * each;
+            final SplittableRandom random = new SplittableRandom(i);
+            final byte[] mine = PatternBytes.copyOf(local.segment().asSlice(base, each));
+            all.add(CompletableFuture.runAsync(() -> writeAndCheck(with, segment, local, base, random, mine, model),
+                command -> (random.nextBoolean() ? Thread.ofVirtual() : Thread.ofPlatform()).start(command)));
+        }
+        all.forEach(CompletableFuture::join);
+
+        assertArrayEquals(model, content("s"));
+        assertEquals(0, with.outstanding() + with.outstandingBytes());
+        registration.close();
+    }
+
+    /** One thread of the test above, in a range of its own; the model is written in that range only. */
+    private static void writeAndCheck(final TransferEngine with, final Segment segment, final HostRegion local,
+        final long base, final SplittableRandom random, final byte[] mine, final byte[] model) {
+        final Transfer transfer = with.newTransfer();
+        final int half = mine.length / 2;
+        for (int round = 0; round < 60; round++) {
+            final int length = 1 + random.nextInt(half / 4);
+            for (int part = 0; part < 4; part++) {
+                final int at = part * (half / 4);
+                transfer.write(local, base + at, length, segment, base + half + at);
+                System.arraycopy(mine, at, model, (int) base + half + at, length);
+            }
+            with.submit(transfer);
+            transfer.await();
+            transfer.clear();
+            with.submit(transfer.read(local, base + half, half, segment, base + half));
+            transfer.await();
+            transfer.clear();
+            assertArrayEquals(part(model, (int) base + half, half),
+                PatternBytes.copyOf(local.segment().asSlice(base + half, half)));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldTouchNothingAfterTheEndWhenCancelledOrLate(final boolean late) throws IOException {
+        final int length = 8 * MIB;
+        final byte[] model = PatternBytes.of(1, length);
+        final TransferEngine with = engine(new TransferConfig(64 << 10, 30_000));
+        final Segment segment = open(with, "s", model);
+        final HostRegion local = region(length);
+        for (int round = 0; round < 20; round++) {
+            local.segment().fill((byte) 0);
+            final Transfer transfer = with.newTransfer().read(local, 0, length, segment, 0);
+            with.submit(transfer, late ? TransferOptions.within(1) : TransferOptions.DEFAULT);
+            if (!late) {
+                transfer.cancel();
+            }
+            try {
+                transfer.await();
+                assertEquals(-1, MemorySegment.ofArray(model).mismatch(local.segment()));
+            } catch (final TransferException e) {
+                assertEquals(late ? TransferFailure.Kind.TIMEOUT : TransferFailure.Kind.CANCELED, e.failure().kind());
+            }
+            local.segment().fill((byte) 77);
+        }
+        read(local.slice(0, 10), segment, 0);
+        assertEquals(-1, local.segment().asSlice(10).mismatch(filled(length - 10)), "a cancelled read went on writing");
+        assertArrayEquals(model, content("s"));
+    }
+
+    private MemorySegment filled(final long bytes) {
+        final HostRegion expected = region(bytes);
+        return expected.segment().fill((byte) 77);
+    }
+
+    @Test
+    void shouldEndEveryTransferWhenClosedMeanwhile() throws IOException {
+        final int length = 4 * MIB;
+        final TransferEngine with = engine(new TransferConfig(64 << 10, 30_000));
+        final Segment segment = open(with, "s", PatternBytes.of(1, length));
+        final HostRegion local = region(4L * length);
+        final List<Transfer> transfers = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            final RegionSlice target = local.slice((long) i * length, length);
+            transfers.add(with.submit(List.of(TransferRequest.read(target, segment, 0))));
+        }
+
+        with.close();
+
+        transfers.forEach(transfer -> assertTrue(transfer.isDone()));
+        transfers.forEach(Transfer::await);
+        assertEquals(-1, MemorySegment.ofArray(PatternBytes.of(1, length))
+            .mismatch(local.segment().asSlice(3L * length)));
+        assertThrows(IllegalStateException.class, () -> write(local.slice(0, 1), segment, 0));
+    }
+
+    @Test
     void shouldGiveEverythingBackWhenClosedTwice() throws IOException {
         final TransferEngine with = engine();
         open(with, "s", new byte[100]);

@@ -433,13 +433,14 @@ public final class TransferEngine implements AutoCloseable {
         }));
     }
 
-    /** What tells a file from the one that had its name before; null where nothing does. */
+    /** What tells a file from the one that had its name before, and who shows another token; null for neither. */
     private static Object identity(final SegmentAddress address, final AccessToken token) {
         if (address.kind() == Segment.Kind.REMOTE) {
             return token;
         }
         try {
-            return Files.readAttributes(Path.of(address.path()), BasicFileAttributes.class).fileKey();
+            final Object file = Files.readAttributes(Path.of(address.path()), BasicFileAttributes.class).fileKey();
+            return address.kind() == Segment.Kind.SHARED && file != null ? List.of(file, token) : file;
         } catch (final IOException e) {
             // Opening it will say what is wrong with it.
             return null;

@@ -31,7 +31,7 @@ public final class BlockIo {
         long done = 0;
         while (done < wanted) {
             final long length = Math.min(wanted - done, MAX_CALL_BYTES);
-            final long count = readOnce(file, target.asSlice(done, length), offset + done);
+            final long count = read(file, target.asSlice(done, length), offset + done);
             done += count;
             // A direct read comes back unaligned only from the end of the file, and the rest could not be asked for.
             if (count == 0 || done < wanted && done % file.alignment() != 0) {
@@ -55,7 +55,7 @@ public final class BlockIo {
         long done = 0;
         while (done < wanted) {
             final long length = Math.min(wanted - done, MAX_CALL_BYTES);
-            final long count = writeOnce(file, source.asSlice(done, length), offset + done);
+            final long count = write(file, source.asSlice(done, length), offset + done);
             final long before = done;
             done += count;
             if (done < wanted) {
@@ -69,7 +69,16 @@ public final class BlockIo {
         }
     }
 
-    private static long readOnce(final BlockFile file, final MemorySegment target, final long offset) {
+    /**
+     * Reads once, as {@link BlockFile#read}, and again when a signal interrupted it before anything was read.
+     *
+     * @param file   the file.
+     * @param target native memory.
+     * @param offset where in the file, in bytes.
+     * @return bytes read; may be fewer than asked, 0 at or behind the end of the file.
+     * @throws ErrnoException when the call failed with anything but EINTR.
+     */
+    public static long read(final BlockFile file, final MemorySegment target, final long offset) {
         while (true) {
             try {
                 return file.read(target, offset);
@@ -81,7 +90,16 @@ public final class BlockIo {
         }
     }
 
-    private static long writeOnce(final BlockFile file, final MemorySegment source, final long offset) {
+    /**
+     * Writes once, as {@link BlockFile#write}, and again when a signal interrupted it before anything was written.
+     *
+     * @param file   the file.
+     * @param source native memory.
+     * @param offset where in the file, in bytes.
+     * @return bytes written; may be fewer than offered.
+     * @throws ErrnoException when the call failed with anything but EINTR.
+     */
+    public static long write(final BlockFile file, final MemorySegment source, final long offset) {
         while (true) {
             try {
                 return file.write(source, offset);

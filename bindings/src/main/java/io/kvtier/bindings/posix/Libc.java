@@ -35,6 +35,10 @@ final class Libc {
     static final int MAP_ANONYMOUS = 0x20;
     static final int MAP_NORESERVE = 0x4000;
     static final long MAP_FAILED = -1;
+    /** Operations of {@code flock(2)} (sys/file.h). */
+    static final int LOCK_SH = 1;
+    static final int LOCK_EX = 2;
+    static final int LOCK_NB = 4;
     /** Asks a terminal for its size (asm-generic/ioctls.h). */
     static final long TIOCGWINSZ = 0x5413;
 
@@ -62,6 +66,7 @@ final class Libc {
         FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle FDATASYNC = link("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle FSYNC = link("fsync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private static final MethodHandle FLOCK = link("flock", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle STATX = link("statx",
         FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT, ADDRESS));
     private static final MethodHandle MMAP = link("mmap",
@@ -161,6 +166,14 @@ final class Libc {
     static int fsync(final int fd) {
         try {
             return (int) FSYNC.invokeExact(CAPTURE.get(), fd);
+        } catch (final Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    static int flock(final int fd, final int operation) {
+        try {
+            return (int) FLOCK.invokeExact(CAPTURE.get(), fd, operation);
         } catch (final Throwable e) {
             throw unexpected(e);
         }

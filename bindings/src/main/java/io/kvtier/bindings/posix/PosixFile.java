@@ -20,6 +20,8 @@ import java.util.List;
 public final class PosixFile implements BlockFile {
     /** Owner may read and write, group and others may read. */
     public static final int MODE_DEFAULT = 0644;
+    /** Owner may read and write, nobody else may do either. */
+    public static final int MODE_PRIVATE = 0600;
 
     /** What direct I/O needs where the kernel does not say: the largest block of the file systems in use. */
     private static final int DEFAULT_DIRECT_ALIGNMENT = 4096;
@@ -49,13 +51,28 @@ public final class PosixFile implements BlockFile {
      * @throws IllegalArgumentException when the path contains NUL.
      */
     public static PosixFile open(final String path, final OpenMode mode) {
+        return open(path, mode, MODE_DEFAULT);
+    }
+
+    /**
+     * Opens a file, and says who may use it if it is made.
+     *
+     * @param path        the path; UTF-8, no NUL.
+     * @param mode        how.
+     * @param permissions of a file that is made, such as {@link #MODE_PRIVATE}; the process's umask takes away from
+     *                    them, and a file that exists keeps its own.
+     * @return the owner of the new descriptor.
+     * @throws ErrnoException           as for {@link #open(String, OpenMode)}.
+     * @throws IllegalArgumentException when the path contains NUL.
+     */
+    public static PosixFile open(final String path, final OpenMode mode, final int permissions) {
         // To C the path would end there, and name another file.
         if (path.indexOf(0) >= 0) {
             throw new IllegalArgumentException("a path cannot contain NUL: " + path.replace("\0", "\\0"));
         }
         final int fd;
         try (Arena arena = Arena.ofConfined()) {
-            fd = openRetrying(arena.allocateFrom(path), mode);
+            fd = openRetrying(arena.allocateFrom(path), mode, permissions);
             if (fd < 0) {
                 throw new ErrnoException("open", Libc.lastErrno(), path + ", " + mode);
             }
@@ -218,6 +235,32 @@ public final class PosixFile implements BlockFile {
         }
     }
 
+    /**
+     * Takes a lock on the file ({@code flock}), if nobody has one that excludes it. It belongs to this owner: another
+     * one of the same file, in this process too, neither shares it nor loses it by closing, unlike a lock of
+     * {@code fcntl}; and it goes with the process, however that ends. A process that this one starts has it for the
+     * moment until its own program runs.
+     *
+     * @param exclusive whether nobody else may have a lock beside it, or others that are not exclusive may.
+     * @return whether it was taken; it is held until {@link #close()}.
+     * @throws ErrnoException when the file system has no such locks.
+     */
+    public boolean tryLock(final boolean exclusive) {
+        acquire();
+        try {
+            final int operation = (exclusive ? Libc.LOCK_EX : Libc.LOCK_SH) | Libc.LOCK_NB;
+            final int result = Libc.flock(fd, operation);
+            // EWOULDBLOCK is EAGAIN on Linux; a call that does not wait is not interrupted.
+            if (result != 0 && Libc.lastErrno() == Errno.EAGAIN) {
+                return false;
+            }
+            check("flock", result, "");
+            return true;
+        } finally {
+            references.release();
+        }
+    }
+
     @Override
     public long size() {
         return status().size();
@@ -306,10 +349,10 @@ public final class PosixFile implements BlockFile {
         }
     }
 
-    private static int openRetrying(final MemorySegment path, final OpenMode mode) {
-        int fd = Libc.open(path, mode.flags(), MODE_DEFAULT);
+    private static int openRetrying(final MemorySegment path, final OpenMode mode, final int permissions) {
+        int fd = Libc.open(path, mode.flags(), permissions);
         while (fd < 0 && Libc.lastErrno() == Errno.EINTR) {
-            fd = Libc.open(path, mode.flags(), MODE_DEFAULT);
+            fd = Libc.open(path, mode.flags(), permissions);
         }
         return fd;
     }

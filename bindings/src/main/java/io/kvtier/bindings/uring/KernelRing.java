@@ -70,6 +70,7 @@ final class KernelRing {
     // Byte offset of the entry being written.
     private long entry;
     private boolean closed;
+    private boolean counted = true;
 
     private KernelRing(final UringKernel kernel, final int descriptor, final MemorySegment params) {
         this.kernel = kernel;
@@ -259,23 +260,30 @@ final class KernelRing {
         INT.setRelease(rings, cqHeadAt, cqHead);
     }
 
-    /** Closes the descriptor and unmaps the queues, once; nothing that was taken may be unanswered. */
+    /** Gives everything back, once; nothing that was taken may be unanswered. */
     void close() {
-        if (closed) {
-            return;
-        }
-        closed = true;
-        kernel.close(descriptor);
-        NativeResources.released(NativeTag.IO_RING, mappedBytes);
-        arena.close();
+        shut();
+        ended();
     }
 
     /**
-     * Closes the descriptor, at which the kernel gives up what it can, and leaves the queues mapped and counted: for
-     * a ring whose operations did not all end.
+     * Closes the descriptor and unmaps the queues, once, and leaves them counted. Only both together take the last
+     * reference away, so that the kernel cancels what is still in the instance.
      */
-    void abandon() {
-        kernel.close(descriptor);
+    void shut() {
+        if (!closed) {
+            closed = true;
+            kernel.close(descriptor);
+            arena.close();
+        }
+    }
+
+    /** What {@link #shut} left counted is gone. */
+    void ended() {
+        if (counted) {
+            counted = false;
+            NativeResources.released(NativeTag.IO_RING, mappedBytes);
+        }
     }
 
     private long completion(final int index) {

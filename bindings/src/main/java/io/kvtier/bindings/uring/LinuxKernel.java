@@ -3,6 +3,7 @@ package io.kvtier.bindings.uring;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.kvtier.bindings.posix.Errno;
 import java.lang.foreign.Arena;
@@ -24,10 +25,17 @@ import java.lang.invoke.VarHandle;
 final class LinuxKernel implements UringKernel {
     static final LinuxKernel INSTANCE = new LinuxKernel();
 
-    // sys/mman.h and sys/eventfd.h; the same on x86-64 and AArch64.
+    // sys/mman.h, sys/eventfd.h, fcntl.h and poll.h; the same on x86-64 and AArch64.
     static final int PROT_READ_WRITE = 3;
     static final int MAP_SHARED_POPULATE = 0x8001;
     static final int EFD_CLOEXEC = 0x80000;
+    static final int O_CLOEXEC = 0x80000;
+    static final short POLLHUP = 0x10;
+    // struct pollfd
+    static final long POLL_BYTES = 8;
+    static final long POLL_DESCRIPTOR = 0;
+    static final long POLL_EVENTS = 4;
+    static final long POLL_RETURNED = 6;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final StructLayout STATE = Linker.Option.captureStateLayout();
@@ -50,6 +58,10 @@ final class LinuxKernel implements UringKernel {
         FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle WRITE = link("write", false,
         FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle PIPE2 = link("pipe2", false,
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle POLL = link("poll", false,
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
     private static final MethodHandle CLOSE = link("close", false, FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private LinuxKernel() {
@@ -136,6 +148,34 @@ final class LinuxKernel implements UringKernel {
             }
         } while (result == -Errno.EINTR);
         return Math.min(result, 0);
+    }
+
+    @Override
+    public long pipe() {
+        final MemorySegment state = CAPTURE.get();
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment ends = scratch.allocate(JAVA_INT, 2);
+            final int result = result((int) PIPE2.invokeExact(state, ends, O_CLOEXEC), state);
+            return result < 0 ? result : ends.getAtIndex(JAVA_INT, 0)
+                | (long) ends.getAtIndex(JAVA_INT, 1) << Integer.SIZE;
+        } catch (final Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    /** A hang-up is reported whether asked for or not, so no event is. A signal only shortens one wait of many. */
+    @Override
+    public int awaitHangUp(final int readingEnd, final int limitMs) {
+        final MemorySegment state = CAPTURE.get();
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment poll = scratch.allocate(POLL_BYTES, Integer.BYTES);
+            poll.set(JAVA_INT, POLL_DESCRIPTOR, readingEnd);
+            poll.set(JAVA_SHORT, POLL_EVENTS, (short) 0);
+            final int result = result((int) POLL.invokeExact(state, poll, 1L, limitMs), state);
+            return result <= 0 ? result : (poll.get(JAVA_SHORT, POLL_RETURNED) & POLLHUP) / POLLHUP;
+        } catch (final Throwable e) {
+            throw unexpected(e);
+        }
     }
 
     /** Linux releases the number even when close reports an error (close(2)). */

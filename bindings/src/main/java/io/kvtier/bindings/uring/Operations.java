@@ -16,7 +16,8 @@ package io.kvtier.bindings.uring;
  * time, or from before a rebuild, or that nobody asked for, is recognised and can neither end another operation nor
  * free its memory.
  *
- * <p>While an operation is open the slot refers to its memory, so that the garbage collector does not free what an
+ * <p>While an operation is open the slot refers to its memory, or to the array that names the segments of a vectored
+ * one, so that the garbage collector does not free what an
  * automatic arena holds; a shared arena must be kept open by whoever owns it.
  *
  * <p><b>Threading:</b> the owner of the ring. <b>Allocation:</b> none after construction.
@@ -107,6 +108,9 @@ final class Operations {
         }
         tokens[slot] = NO_TOKEN;
         results[slot] = result;
+        if (memory[slot] instanceof IoVectors.IoVector vector) {
+            vector.giveBack();
+        }
         memory[slot] = null;
         if (files[slot] != null) {
             files[slot].use(-1);
@@ -124,23 +128,20 @@ final class Operations {
         return true;
     }
 
-    /** Frees and gives the slot that ended first of those not handed out; {@link #ready} must not be 0. */
-    int next() {
-        final int slot = ended[endedHead];
-        endedHead = endedHead + 1 == depth ? 0 : endedHead + 1;
-        endedCount--;
-        free[freeCount++] = slot;
-        return slot;
-    }
-
-    /** What the slot given by {@link #next} was prepared with; valid until the next claim. */
-    long userData(final int slot) {
-        return userData[slot];
-    }
-
-    /** How the slot given by {@link #next} ended; valid until the next claim. */
-    int result(final int slot) {
-        return results[slot];
+    /**
+     * Hands out what ended first, and frees its slots: each before its call, so that the handler may claim it again and
+     * one that throws is not called for it a second time.
+     *
+     * @param count at most {@link #ready}.
+     */
+    void handOut(final int count, final CompletionHandler handler) {
+        for (int i = 0; i < count; i++) {
+            final int slot = ended[endedHead];
+            endedHead = endedHead + 1 == depth ? 0 : endedHead + 1;
+            endedCount--;
+            free[freeCount++] = slot;
+            handler.completed(userData[slot], results[slot]);
+        }
     }
 
     /** Operations that ended and were not handed out. */

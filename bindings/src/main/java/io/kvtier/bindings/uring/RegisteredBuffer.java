@@ -40,7 +40,9 @@ public final class RegisteredBuffer implements AutoCloseable {
      */
     @Override
     public void close() {
-        ring.unregister(this);
+        if (!closed) {
+            ring.unregister(this);
+        }
     }
 
     static int slotsFor(final long bytes) {

@@ -13,8 +13,8 @@ import java.util.BitSet;
  * The registered files and buffers of a ring: which slots are taken, and what the kernel was told of each, so that a
  * rebuilt ring can be told again.
  *
- * <p>Both tables are handed over once with nothing in them, and single slots changed afterwards; that waits for no
- * operation and leaves the other slots alone.
+ * <p>Both tables are handed over once with nothing in them but the ring's {@link Witness}, and single slots changed
+ * afterwards; that waits for no operation and leaves the other slots alone.
  *
  * <p><b>Threading:</b> the owner of the ring.
  */
@@ -32,25 +32,36 @@ final class ResourceTable {
     private final BitSet filesTaken = new BitSet();
     private final BitSet buffersTaken = new BitSet();
 
-    ResourceTable(final UringKernel kernel, final UringOptions options) {
+    /** The witness takes the slot behind those of the files. */
+    ResourceTable(final UringKernel kernel, final UringOptions options, final int witness) {
         this.kernel = kernel;
         fileSlots = options.fileSlots();
         bufferSlots = options.bufferSlots();
-        files = arena.allocate(JAVA_INT, Math.max(1, fileSlots));
+        files = arena.allocate(JAVA_INT, fileSlots + 1L);
         for (int i = 0; i < fileSlots; i++) {
             files.setAtIndex(JAVA_INT, i, NO_FILE);
         }
+        files.setAtIndex(JAVA_INT, fileSlots, witness);
         buffers = arena.allocate(Math.max(1, bufferSlots) * UringLayout.IOVEC_BYTES, Long.BYTES);
         update = arena.allocate(UringLayout.UPDATE_BYTES, Long.BYTES);
     }
 
     /** Tells a new ring everything. */
     void handOver(final KernelRing ring) {
-        if (fileSlots > 0) {
-            register(ring, UringLayout.REGISTER_FILES, files, fileSlots, fileSlots + " file slots");
-        }
+        register(ring, UringLayout.REGISTER_FILES, files, fileSlots + 1, fileSlots + " file slots and one more");
         if (bufferSlots > 0) {
             register(ring, UringLayout.REGISTER_BUFFERS, buffers, bufferSlots, bufferSlots + " buffer slots");
+        }
+    }
+
+    /**
+     * Lets an instance forget the buffers before it is closed. A closed instance goes only some 20 ms later, and until
+     * then its pinned memory counts against the limit: the next one could not register the same memory. When refused,
+     * that is all that is lost.
+     */
+    void takeBack(final KernelRing ring) {
+        if (!buffersTaken.isEmpty()) {
+            kernel.register(ring.descriptor(), UringLayout.UNREGISTER_BUFFERS, MemorySegment.NULL, 0);
         }
     }
 

@@ -8,6 +8,12 @@ import java.util.concurrent.TimeUnit;
  * What goes on between a ring and the kernel: entries are offered until taken, completions are matched with
  * operations, the waker's read is kept in the kernel, and an instance that fails is drained and replaced.
  *
+ * <p>io_uring_enter may take fewer entries than it was offered, and may fail with some taken. What it took is read from
+ * the queue's head and not from its result. Progress is followed by offering the rest. Without progress EINTR, EAGAIN,
+ * EBUSY and ENOMEM are tried again, 64 times in a row at most. After that, or after any other error, the queue cannot
+ * be trusted: entries not taken are withdrawn and end with that error, what was taken is waited for, and the instance
+ * is replaced.
+ *
  * <p>Invariants, between any two calls:
  * <ul>
  * <li>an open operation is pending in the queue or with the kernel, never both and never neither;</li>
@@ -276,6 +282,7 @@ final class RingDriver {
             broken = cause;
             throw cause;
         }
+        table.takeBack(ring);
         ring.close();
         try {
             ring = newRing();
@@ -325,6 +332,11 @@ final class RingDriver {
                 relieve();
             }
         }
+    }
+
+    /** Takes what lies in the queue, for a thread that may not enter the kernel with this ring. */
+    void collectOnly() {
+        collect();
     }
 
     /** As many as there is room for. */

@@ -43,7 +43,9 @@ public final class UringFile implements AutoCloseable {
      */
     @Override
     public void close() {
-        ring.detach(this);
+        if (!closed) {
+            ring.detach(this);
+        }
     }
 
     boolean belongsTo(final UringRing other) {

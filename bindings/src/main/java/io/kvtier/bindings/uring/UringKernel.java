@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
  * The system calls that a ring makes: the boundary that a test replaces.
  *
  * <p>Every result below zero is {@code -errno} of that very call, so no state is left behind for a second one to read.
- * {@link #wake} is called by any thread, everything else by the owner of the ring.
+ * {@link #wake} is called by any thread, everything else by the owner of the ring, or by whoever closes it.
  */
 interface UringKernel {
     /**
@@ -75,9 +75,25 @@ interface UringKernel {
     int wake(int descriptor);
 
     /**
+     * Makes a pipe(2), of which no child process inherits an end.
+     *
+     * @return the reading end's descriptor, with the writing end's in the upper half; or -errno.
+     */
+    long pipe();
+
+    /**
+     * Waits until nobody has the writing end of a pipe open.
+     *
+     * @param readingEnd the descriptor of the other end.
+     * @param limitMs    most milliseconds to wait.
+     * @return 1 when it is so, 0 when the time is over first; or -errno.
+     */
+    int awaitHangUp(int readingEnd, int limitMs);
+
+    /**
      * Closes a descriptor that this interface gave.
      *
-     * @param descriptor a ring or an eventfd.
+     * @param descriptor a ring, an eventfd or an end of a pipe.
      */
     void close(int descriptor);
 }

@@ -85,6 +85,8 @@ final class UringLayout {
 
     // enum io_uring_op
     static final int OP_NOP = 0;
+    static final int OP_READV = 1;
+    static final int OP_WRITEV = 2;
     static final int OP_FSYNC = 3;
     static final int OP_READ_FIXED = 4;
     static final int OP_WRITE_FIXED = 5;
@@ -126,6 +128,7 @@ final class UringLayout {
 
     // io_uring_register operations
     static final int REGISTER_BUFFERS = 0;
+    static final int UNREGISTER_BUFFERS = 1;
     static final int REGISTER_FILES = 2;
     static final int REGISTER_FILES_UPDATE = 6;
     static final int REGISTER_PROBE = 8;

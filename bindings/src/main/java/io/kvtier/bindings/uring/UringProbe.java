@@ -92,6 +92,8 @@ record UringProbe(Availability availability, UringFeatures features) {
         needed.put("waits with a time limit (Linux 5.11)", features.timedWait());
         needed.put("the operation READ (Linux 5.6)", features.supports(UringLayout.OP_READ));
         needed.put("the operation WRITE (Linux 5.6)", features.supports(UringLayout.OP_WRITE));
+        needed.put("the operation READV", features.supports(UringLayout.OP_READV));
+        needed.put("the operation WRITEV", features.supports(UringLayout.OP_WRITEV));
         needed.put("the operation READ_FIXED", features.supports(UringLayout.OP_READ_FIXED));
         needed.put("the operation WRITE_FIXED", features.supports(UringLayout.OP_WRITE_FIXED));
         needed.put("the operation FSYNC", features.supports(UringLayout.OP_FSYNC));

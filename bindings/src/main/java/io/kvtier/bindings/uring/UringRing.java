@@ -1,16 +1,9 @@
 package io.kvtier.bindings.uring;
 
 import io.kvtier.bindings.Availability;
-import io.kvtier.bindings.NativeResources;
-import io.kvtier.bindings.NativeTag;
-import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.PosixFile;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Owner of an io_uring instance: many reads and writes in the kernel at once, from one thread.
@@ -22,14 +15,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  *
  * <h2>When a submission fails</h2>
  *
- * <p>io_uring_enter may take fewer entries than it was offered, and may fail with some taken. What it took is read from
- * the queue's head and not from its result. Progress is followed by offering the rest. Without progress EINTR, EAGAIN,
- * EBUSY and ENOMEM are tried again, 64 times in a row at most. After that, or after any other error, the queue cannot
- * be trusted: entries not taken are withdrawn and end with that error, what was taken is waited for, and the
- * instance is replaced by a new one with the same files and buffers registered. From outside that is seen by
- * {@link #rebuilds()} and the failed operations only. Where even this fails, because something taken does not end
- * within the drain timeout or there is no new instance to be had, the ring is broken: what has ended can be reaped,
- * all else is refused.
+ * <p>What can pass is tried again, a bounded number of times. After that, or after any other error, what the kernel did
+ * not take ends with that error, what it took is waited for, and the instance is replaced by a new one with the same
+ * files and buffers registered ({@link RingDriver} has the rules). From outside that is seen by {@link #rebuilds()} and
+ * the failed operations only. Where even this fails, because something taken does not end within the drain timeout or
+ * there is no new instance to be had, the ring is {@link #isBroken() broken}: what has ended can be reaped, all else is
+ * refused.
  *
  * <h2>Memory</h2>
  *
@@ -38,19 +29,17 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * it knows only of calls that have not returned. The ring keeps memory reachable, refuses memory that is closed
  * already, and takes only native memory. Whoever frees it drains the ring first.
  *
+ * <p>What another thread wrote into memory must have been handed to the owner in a way that orders it (a queue, a lock)
+ * before the owner submits; what a read brought is visible to the owner when the handler is called, and to others after
+ * the owner hands it on.
+ *
  * <h2>Closing</h2>
  *
- * <p>{@link #close()} withdraws what was not submitted, asks the kernel to cancel the rest and waits for it. An
- * operation that does not end within the drain timeout may still write into its memory: then the ring leaks itself
- * and what it refers to deliberately, is counted in {@link Uring#abandonedRings()} and under {@link NativeTag#IO_RING},
- * and close throws.
- *
- * <h2>Memory order</h2>
- *
- * <p>{@link KernelRing} argues the order between this thread and the kernel, {@link Waker} that no wake-up is lost.
- * Between Java threads: what another thread wrote into memory must have been handed to the owner in a way that orders
- * it (a queue, a lock) before the owner submits; what a read brought is visible to the owner when the handler is
- * called, and to others after the owner hands it on.
+ * <p>{@link #close()} withdraws what was not submitted, asks the kernel to cancel the rest and waits for it; no handler
+ * hears of it. If the thread that opened the ring has ended, or something does not end within the drain timeout, the
+ * instance is given up and its end waited for once more ({@link Witness}). An operation that has not ended even then
+ * may still write into its memory: the ring leaks what it refers to deliberately, is counted in
+ * {@link Uring#abandonedRings()} and under {@code IO_RING}, and close throws.
  *
  * <p><b>Threading:</b> every method but {@link #wakeup()} and {@link #close()} belongs to the platform thread that
  * opened the ring, others get {@link WrongThreadException}; close may also be called when that thread has ended.
@@ -60,38 +49,22 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * on the heap.
  */
 public final class UringRing implements AutoCloseable {
-    /** What rings that could not be drained refer to; never emptied, as a device may write there at any time. */
-    private static final Queue<Object> LEAKED = new ConcurrentLinkedQueue<>();
-
-    private final UringOptions options;
+    private final int depth;
     private final Thread owner = Thread.currentThread();
+    private final RingParts parts;
     private final Operations operations;
-    private final ResourceTable table;
-    private final Waker waker;
     private final RingDriver driver;
-    private final List<UringFile> files = new ArrayList<>();
-    private final List<RegisteredBuffer> buffers = new ArrayList<>();
+    private final Preparation preparation;
 
     private boolean delivering;
     private boolean closed;
 
     private UringRing(final UringKernel kernel, final UringFeatures features, final UringOptions options) {
-        this.options = options;
-        operations = new Operations(options.depth());
-        table = new ResourceTable(kernel, options);
-        try {
-            waker = new Waker(kernel);
-        } catch (final ErrnoException e) {
-            table.close();
-            throw e;
-        }
-        try {
-            driver = new RingDriver(kernel, features, options, operations, table, waker);
-        } catch (final ErrnoException e) {
-            waker.close();
-            table.close();
-            throw e;
-        }
+        depth = options.depth();
+        parts = new RingParts(this, kernel, features, options);
+        operations = parts.operations();
+        driver = parts.driver();
+        preparation = new Preparation(this, operations, driver, parts.vectors());
     }
 
     /**
@@ -115,10 +88,6 @@ public final class UringRing implements AutoCloseable {
         if (Thread.currentThread().isVirtual()) {
             throw new IllegalStateException("a ring belongs to a platform thread; this one is virtual");
         }
-        if (options.bufferSlots() > 0 && !features.bufferUpdates()) {
-            throw new IllegalStateException("registered buffers need Linux 5.13 or newer; open the ring without"
-                + " buffer slots");
-        }
         return new UringRing(kernel, features, options);
     }
 
@@ -132,35 +101,12 @@ public final class UringRing implements AutoCloseable {
      */
     public UringFile attach(final PosixFile file) {
         checkUsable();
-        final int descriptor = file.acquireDescriptor();
-        final int slot;
-        try {
-            slot = table.addFile(driver.ring(), descriptor);
-        } catch (final ErrnoException e) {
-            file.releaseDescriptor();
-            throw e;
-        }
-        final UringFile attached = new UringFile(this, file, descriptor,
-            slot == ResourceTable.NO_ROOM ? UringFile.NO_SLOT : slot);
-        files.add(attached);
-        return attached;
+        return parts.resources().attach(file);
     }
 
     void detach(final UringFile file) {
-        if (file.isClosed()) {
-            return;
-        }
         checkOpen();
-        driver.harvest();
-        if (file.uses() > 0) {
-            throw new IllegalStateException(file.uses() + " operations on " + file + " have not ended");
-        }
-        // A broken instance keeps what it knows until it is closed.
-        if (file.isRegistered() && !driver.isBroken()) {
-            table.removeFile(driver.ring(), file.slot());
-        }
-        files.remove(file);
-        file.release();
+        parts.resources().detach(file);
     }
 
     /**
@@ -175,36 +121,13 @@ public final class UringRing implements AutoCloseable {
      */
     public RegisteredBuffer register(final MemorySegment memory) {
         checkUsable();
-        checkMemory(memory);
-        if (memory.byteSize() == 0) {
-            throw new IllegalArgumentException("a registered buffer needs at least 1 byte");
-        }
-        final int slot = table.addBuffer(driver.ring(), memory);
-        if (slot == ResourceTable.NO_ROOM) {
-            throw new IllegalStateException("no " + RegisteredBuffer.slotsFor(memory.byteSize()) + " slots in a row"
-                + " are free for a registered buffer of " + memory.byteSize() + " bytes; the ring was opened with "
-                + options.bufferSlots() + " buffer slots");
-        }
-        NativeResources.created(NativeTag.RING_BUFFER, memory.byteSize());
-        final RegisteredBuffer buffer = new RegisteredBuffer(this, memory, slot);
-        buffers.add(buffer);
-        return buffer;
+        preparation.checkMemory(memory, false);
+        return parts.resources().register(memory);
     }
 
     void unregister(final RegisteredBuffer buffer) {
-        if (buffer.isClosed()) {
-            return;
-        }
         checkOpen();
-        driver.harvest();
-        if (buffer.uses() > 0) {
-            throw new IllegalStateException(buffer.uses() + " operations on a registered buffer have not ended");
-        }
-        if (!driver.isBroken()) {
-            table.removeBuffer(driver.ring(), buffer.firstSlot(), buffer.memory().byteSize());
-        }
-        buffers.remove(buffer);
-        release(buffer);
+        parts.resources().unregister(buffer);
     }
 
     /**
@@ -217,10 +140,42 @@ public final class UringRing implements AutoCloseable {
      * @return false when the ring is full: reap first.
      */
     public boolean read(final UringFile file, final MemorySegment target, final long offset, final long userData) {
-        if (target.isReadOnly()) {
-            throw new IllegalArgumentException("the memory to read into is read-only");
-        }
-        return transfer(UringLayout.OP_READ, file, target, offset, userData);
+        checkUsable();
+        return preparation.transfer(UringLayout.OP_READ, file, target, 0, target.byteSize(), offset, userData);
+    }
+
+    /**
+     * Prepares a read into a part of a segment, which need not be cut out for it.
+     *
+     * @param file     an attached file.
+     * @param target   native memory.
+     * @param start    where in it, in bytes.
+     * @param length   bytes to read; at most 2 GiB less 4 KiB.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean read(final UringFile file, final MemorySegment target, final long start, final int length,
+                        final long offset, final long userData) {
+        checkUsable();
+        return preparation.transfer(UringLayout.OP_READ, file, target, start, length, offset, userData);
+    }
+
+    /**
+     * Prepares a read into several segments, filled one after the other from one place in the file. A short result
+     * counts from the first segment on.
+     *
+     * @param file     an attached file.
+     * @param targets  native memory, at least one segment; the vector may be changed as soon as this returns, its
+     *                 memory must stay open like that of {@link #read(UringFile, MemorySegment, long, long)}.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean readVector(final UringFile file, final SegmentVector targets, final long offset,
+                              final long userData) {
+        checkUsable();
+        return preparation.transferVector(UringLayout.OP_READV, file, targets, offset, userData);
     }
 
     /**
@@ -233,7 +188,40 @@ public final class UringRing implements AutoCloseable {
      * @return false when the ring is full: reap first.
      */
     public boolean write(final UringFile file, final MemorySegment source, final long offset, final long userData) {
-        return transfer(UringLayout.OP_WRITE, file, source, offset, userData);
+        checkUsable();
+        return preparation.transfer(UringLayout.OP_WRITE, file, source, 0, source.byteSize(), offset, userData);
+    }
+
+    /**
+     * Prepares a write from a part of a segment, which need not be cut out for it.
+     *
+     * @param file     an attached file.
+     * @param source   native memory.
+     * @param start    where in it, in bytes.
+     * @param length   bytes to write; at most 2 GiB less 4 KiB.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean write(final UringFile file, final MemorySegment source, final long start, final int length,
+                         final long offset, final long userData) {
+        checkUsable();
+        return preparation.transfer(UringLayout.OP_WRITE, file, source, start, length, offset, userData);
+    }
+
+    /**
+     * Prepares a write from several segments, one after the other to one place in the file.
+     *
+     * @param file     an attached file.
+     * @param sources  native memory, at least one segment; as for {@link #readVector}.
+     * @param offset   where in the file, in bytes.
+     * @param userData handed back with the end.
+     * @return false when the ring is full: reap first.
+     */
+    public boolean writeVector(final UringFile file, final SegmentVector sources, final long offset,
+                               final long userData) {
+        checkUsable();
+        return preparation.transferVector(UringLayout.OP_WRITEV, file, sources, offset, userData);
     }
 
     /**
@@ -249,11 +237,8 @@ public final class UringRing implements AutoCloseable {
      */
     public boolean readFixed(final UringFile file, final RegisteredBuffer target, final long start, final int length,
                              final long offset, final long userData) {
-        if (target.memory().isReadOnly()) {
-            throw new IllegalArgumentException("the memory to read into is read-only");
-        }
-        final int operation = target.isWithinSlot(start, length) ? UringLayout.OP_READ_FIXED : UringLayout.OP_READ;
-        return transferFixed(operation, file, target, start, length, offset, userData);
+        checkUsable();
+        return preparation.transferFixed(true, file, target, start, length, offset, userData);
     }
 
     /**
@@ -269,8 +254,8 @@ public final class UringRing implements AutoCloseable {
      */
     public boolean writeFixed(final UringFile file, final RegisteredBuffer source, final long start, final int length,
                               final long offset, final long userData) {
-        final int operation = source.isWithinSlot(start, length) ? UringLayout.OP_WRITE_FIXED : UringLayout.OP_WRITE;
-        return transferFixed(operation, file, source, start, length, offset, userData);
+        checkUsable();
+        return preparation.transferFixed(false, file, source, start, length, offset, userData);
     }
 
     /**
@@ -282,7 +267,8 @@ public final class UringRing implements AutoCloseable {
      * @return false when the ring is full: reap first.
      */
     public boolean sync(final UringFile file, final long userData) {
-        return sync(file, UringLayout.FSYNC_DATASYNC, userData);
+        checkUsable();
+        return preparation.sync(file, UringLayout.FSYNC_DATASYNC, userData);
     }
 
     /**
@@ -293,7 +279,8 @@ public final class UringRing implements AutoCloseable {
      * @return false when the ring is full: reap first.
      */
     public boolean syncAll(final UringFile file, final long userData) {
-        return sync(file, 0, userData);
+        checkUsable();
+        return preparation.sync(file, 0, userData);
     }
 
     /**
@@ -304,12 +291,7 @@ public final class UringRing implements AutoCloseable {
      */
     public boolean nop(final long userData) {
         checkUsable();
-        final int slot = operations.claim(userData, null, null, null);
-        if (slot == Operations.NONE) {
-            return false;
-        }
-        driver.ring().entry(UringLayout.OP_NOP, 0, -1, operations.token(slot));
-        return true;
+        return preparation.nop(userData);
     }
 
     /**
@@ -368,14 +350,11 @@ public final class UringRing implements AutoCloseable {
         final int count = operations.ready();
         delivering = true;
         try {
-            for (int i = 0; i < count; i++) {
-                final int slot = operations.next();
-                handler.completed(operations.userData(slot), operations.result(slot));
-            }
+            operations.handOut(count, handler);
+            return count;
         } finally {
             delivering = false;
         }
-        return count;
     }
 
     /**
@@ -403,7 +382,7 @@ public final class UringRing implements AutoCloseable {
      * one. After a wait the owner must look at everything that those who wake it may have changed.
      */
     public void wakeup() {
-        waker.wake();
+        parts.waker().wake();
     }
 
     /**
@@ -414,6 +393,16 @@ public final class UringRing implements AutoCloseable {
     public int inFlight() {
         checkOpen();
         return operations.used();
+    }
+
+    /**
+     * Operations that can still be prepared before some must be reaped.
+     *
+     * @return {@link #depth} less {@link #inFlight}.
+     */
+    public int room() {
+        checkOpen();
+        return operations.free();
     }
 
     /**
@@ -432,7 +421,17 @@ public final class UringRing implements AutoCloseable {
      * @return as opened.
      */
     public int depth() {
-        return options.depth();
+        return depth;
+    }
+
+    /**
+     * Whether the ring is beyond repair: what has ended can be reaped, the rest waits for {@link #close()}.
+     *
+     * @return whether it is.
+     */
+    public boolean isBroken() {
+        checkOwner();
+        return driver.isBroken();
     }
 
     /**
@@ -471,125 +470,7 @@ public final class UringRing implements AutoCloseable {
         }
         checkNotDelivering("close");
         closed = true;
-        driver.withdraw(-Errno.ECANCELED);
-        final int open = operations.open();
-        // Only the thread that opened a ring may enter it.
-        final boolean drained = owner.isAlive() ? driver.drained(true) : open == 0;
-        final int left = operations.open();
-        RuntimeException failure = null;
-        if (drained || left == 0) {
-            driver.ring().close();
-            buffers.forEach(UringRing::release);
-            table.close();
-        } else {
-            failure = abandon(left, open);
-        }
-        waker.close();
-        for (final UringFile file : files) {
-            try {
-                file.release();
-            } catch (final ErrnoException e) {
-                failure = failure == null ? e : failure;
-            }
-        }
-        if (failure != null) {
-            throw failure;
-        }
-    }
-
-    /** Buffers stay counted: the kernel holds them pinned for as long as it cannot end the operations. */
-    private IllegalStateException abandon(final int left, final int open) {
-        driver.ring().abandon();
-        Uring.countAbandoned();
-        LEAKED.add(List.of(operations, table, buffers));
-        buffers.forEach(RegisteredBuffer::markClosed);
-        return new IllegalStateException(left + " of " + open + " operations did not end within "
-            + options.drainTimeoutMs() + " ms of closing the ring; the ring was leaked, and their memory must not be"
-            + " freed");
-    }
-
-    private static void release(final RegisteredBuffer buffer) {
-        buffer.markClosed();
-        NativeResources.released(NativeTag.RING_BUFFER, buffer.memory().byteSize());
-    }
-
-    private boolean transfer(final int operation, final UringFile file, final MemorySegment memory, final long offset,
-                             final long userData) {
-        checkUsable();
-        checkFile(file);
-        checkMemory(memory);
-        checkRange(offset, memory.byteSize());
-        final int slot = operations.claim(userData, file, memory, null);
-        if (slot == Operations.NONE) {
-            return false;
-        }
-        driver.ring().entry(operation, file.entryFlags(), file.number(), operations.token(slot));
-        driver.ring().transfer(offset, memory.address(), (int) memory.byteSize());
-        return true;
-    }
-
-    private boolean transferFixed(final int operation, final UringFile file, final RegisteredBuffer buffer,
-                                  final long start, final int length, final long offset, final long userData) {
-        checkUsable();
-        checkFile(file);
-        checkRange(offset, length);
-        if (!buffer.belongsTo(this) || buffer.isClosed()) {
-            throw new IllegalStateException("the buffer is not registered with this ring any more, or never was");
-        }
-        final MemorySegment memory = buffer.memory();
-        checkMemory(memory);
-        if (start < 0 || length < 0 || start > memory.byteSize() - length) {
-            throw new IndexOutOfBoundsException("bytes " + start + " to " + (start + length) + " of a buffer of "
-                + memory.byteSize());
-        }
-        final int slot = operations.claim(userData, file, memory, buffer);
-        if (slot == Operations.NONE) {
-            return false;
-        }
-        driver.ring().entry(operation, file.entryFlags(), file.number(), operations.token(slot));
-        driver.ring().transfer(offset, memory.address() + start, length);
-        if (operation == UringLayout.OP_READ_FIXED || operation == UringLayout.OP_WRITE_FIXED) {
-            driver.ring().details(0, buffer.slotOf(start));
-        }
-        return true;
-    }
-
-    private boolean sync(final UringFile file, final int flags, final long userData) {
-        checkUsable();
-        checkFile(file);
-        final int slot = operations.claim(userData, file, null, null);
-        if (slot == Operations.NONE) {
-            return false;
-        }
-        driver.ring().entry(UringLayout.OP_FSYNC, file.entryFlags(), file.number(), operations.token(slot));
-        driver.ring().details(flags, 0);
-        return true;
-    }
-
-    private void checkFile(final UringFile file) {
-        if (!file.belongsTo(this) || file.isClosed()) {
-            throw new IllegalStateException(file + " is not attached to this ring any more, or never was");
-        }
-    }
-
-    /** The kernel sees only addresses: what the foreign-memory API checks in a call is checked here. */
-    private void checkMemory(final MemorySegment memory) {
-        if (!memory.isNative()) {
-            throw new IllegalArgumentException("heap memory may move under the kernel; native memory is needed");
-        }
-        if (!memory.scope().isAlive() || !memory.isAccessibleBy(owner)) {
-            throw new IllegalStateException("the memory is closed or belongs to another thread");
-        }
-    }
-
-    private static void checkRange(final long offset, final long length) {
-        if (offset < 0) {
-            throw new IllegalArgumentException("offset must not be negative: " + offset);
-        }
-        if (length > UringLayout.MAX_TRANSFER_BYTES) {
-            throw new IllegalArgumentException("one operation moves at most " + UringLayout.MAX_TRANSFER_BYTES
-                + " bytes, not " + length + ": split it");
-        }
+        parts.close(owner.isAlive());
     }
 
     private void checkUsable() {

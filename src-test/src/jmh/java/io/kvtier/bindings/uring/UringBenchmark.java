@@ -1,7 +1,5 @@
 package io.kvtier.bindings.uring;
 
-import io.kvtier.bindings.NativeTag;
-import io.kvtier.bindings.posix.Mapping;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import java.io.IOException;
@@ -18,14 +16,16 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Throughput of a ring beside fio's with the same pattern on the same file, past the page cache, in runs that take
- * turns; and what crossing into the kernel costs. Prints one JSON object a row.
+ * Throughput of a ring beside fio's with the same pattern on the same file and in the same memory, past the page cache,
+ * in runs that take turns; and what crossing into the kernel costs. Prints one JSON object a row.
  *
- * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2), which rows (a regular expression).
+ * <p>Arguments: directory of the file (needs 1 GiB), rounds (7), seconds a run (2), which rows (a regular expression;
+ * {@code crossings} for what crossing costs), a file system in memory with huge pages (made with
+ * {@code mount -t tmpfs -o huge=always,size=64m none DIR}; without it the rows with huge pages are left out).
  */
 public final class UringBenchmark {
     private static final long FILE_BYTES = 1L << 30;
-    private static final long HUGE_PAGE = 2 << 20;
+    private static final Path SMALL_PAGES = Path.of("/dev/shm");
     private static final double GOAL = 0.95;
     private static final long NANOS = 1_000_000_000L;
 
@@ -33,7 +33,7 @@ public final class UringBenchmark {
     }
 
     /** A pattern of transfers. */
-    private record Pattern(String name, String fio, int block, int depth, boolean registered, boolean huge) {
+    record Pattern(String name, String fio, int block, int depth, boolean registered, boolean huge) {
         boolean random() {
             return fio.startsWith("rand");
         }
@@ -43,17 +43,17 @@ public final class UringBenchmark {
         }
     }
 
-    // A transfer in single pages needs as many segments as it has pages that do not happen to lie side by side, and
-    // one of 1 MiB may need more than a device takes at once; huge pages take that chance out of the comparison.
     private static final List<Pattern> PATTERNS = List.of(
         new Pattern("random read 4 KiB, depth 32", "randread", 4 << 10, 32, false, false),
         new Pattern("random read 4 KiB, depth 32, registered", "randread", 4 << 10, 32, true, false),
-        new Pattern("random read 64 KiB, depth 32, huge pages", "randread", 64 << 10, 32, false, true),
-        new Pattern("sequential read 1 MiB, depth 8, huge pages", "read", 1 << 20, 8, false, true),
-        new Pattern("sequential write 1 MiB, depth 8, huge pages", "write", 1 << 20, 8, false, true),
         new Pattern("random read 64 KiB, depth 32, small pages", "randread", 64 << 10, 32, false, false),
         new Pattern("sequential read 1 MiB, depth 8, small pages", "read", 1 << 20, 8, false, false),
-        new Pattern("sequential write 1 MiB, depth 8, small pages", "write", 1 << 20, 8, false, false));
+        new Pattern("sequential read 1 MiB, depth 8, small pages, registered", "read", 1 << 20, 8, true, false),
+        new Pattern("sequential write 1 MiB, depth 8, small pages", "write", 1 << 20, 8, false, false),
+        new Pattern("random read 64 KiB, depth 32, huge pages", "randread", 64 << 10, 32, false, true),
+        new Pattern("sequential read 1 MiB, depth 8, huge pages", "read", 1 << 20, 8, false, true),
+        new Pattern("sequential read 1 MiB, depth 8, huge pages, registered", "read", 1 << 20, 8, true, true),
+        new Pattern("sequential write 1 MiB, depth 8, huge pages", "write", 1 << 20, 8, false, true));
 
     /** Runs everything. */
     public static void main(final String[] arguments) throws IOException, InterruptedException {
@@ -66,16 +66,23 @@ public final class UringBenchmark {
         }
         final boolean fio = Fio.isInstalled();
         final Path path = directory.resolve("uring-benchmark");
+        final String wanted = arguments.length > 3 ? arguments[3] : ".*";
         try {
             fill(path);
-            final String wanted = arguments.length > 3 ? arguments[3] : ".*";
-            for (final Pattern pattern : PATTERNS.stream().filter(one -> one.name.matches(wanted)).toList()) {
-                compare(pattern, path, rounds, seconds, fio);
+            final Path huge = arguments.length > 4 ? Path.of(arguments[4]) : null;
+            for (final Pattern pattern : PATTERNS.stream().filter(one -> one.name.matches(wanted)
+                && (huge != null || !one.huge)).toList()) {
+                try (SharedBuffers memory = new SharedBuffers(pattern.huge ? huge : SMALL_PAGES,
+                    (long) pattern.block * pattern.depth)) {
+                    compare(pattern, path, memory, rounds, seconds, fio);
+                }
             }
         } finally {
             Files.deleteIfExists(path);
         }
-        Crossings.report(rounds);
+        if ("crossings".matches(wanted)) {
+            Crossings.report(rounds);
+        }
     }
 
     /** Random bytes, really written: a device or host that knows zeros or holes must not profit. */
@@ -91,44 +98,32 @@ public final class UringBenchmark {
         }
     }
 
-    private static void compare(final Pattern pattern, final Path path, final int rounds, final int seconds,
-                                final boolean fio) throws IOException, InterruptedException {
+    private static void compare(final Pattern pattern, final Path path, final SharedBuffers memory, final int rounds,
+                                final int seconds, final boolean fio) throws IOException, InterruptedException {
         final double[] ours = new double[rounds];
         final double[] theirs = new double[rounds];
-        run(pattern, path, seconds);
+        run(pattern, path, memory.segment(), seconds);
         for (int round = 0; round < rounds; round++) {
             // Who goes first changes, so that a drift of the device hits both alike.
             if (round % 2 == 0) {
-                ours[round] = run(pattern, path, seconds);
-                theirs[round] = fio ? fio(pattern, path, seconds) : Double.NaN;
-            } else {
-                theirs[round] = fio ? fio(pattern, path, seconds) : Double.NaN;
-                ours[round] = run(pattern, path, seconds);
+                ours[round] = run(pattern, path, memory.segment(), seconds);
+            }
+            theirs[round] = fio ? Fio.mebibytesPerSecond(path, pattern, memory.lend(), seconds) : Double.NaN;
+            if (round % 2 != 0) {
+                ours[round] = run(pattern, path, memory.segment(), seconds);
             }
         }
         row(pattern.name, "MiB/s", median(ours), fio ? "fio" : "fio: not installed (package fio)", median(theirs),
             median(ours) / median(theirs));
-        System.out.println("  ours " + text(ours) + " fio " + text(theirs));
+        System.out.println("  ours " + text(ours) + " fio " + text(theirs) + ", buffers in " + memory.pieces()
+            + " pieces, load " + Files.readString(Path.of("/proc/loadavg")).strip());
     }
 
-    private static double fio(final Pattern pattern, final Path path, final int seconds)
-        throws IOException, InterruptedException {
-        return Fio.mebibytesPerSecond(path, pattern.fio, pattern.block, pattern.depth, pattern.registered, pattern.huge,
-            seconds);
-    }
-
-    private static double run(final Pattern pattern, final Path path, final int seconds) {
+    private static double run(final Pattern pattern, final Path path, final MemorySegment memory, final int seconds) {
         final UringOptions options = UringOptions.ofDepth(pattern.depth);
-        try (Mapping mapping = Mapping.anonymous(NativeTag.TEST, (long) pattern.block * pattern.depth + HUGE_PAGE);
-            PosixFile file = PosixFile.open(path.toString(),
-            OpenMode.READ_WRITE_DIRECT); UringRing ring = UringRing.open(pattern.registered ? options.withSlots(1, 1)
-            : options); UringFile attached = ring.attach(file)) {
-            mapping.advise(pattern.huge ? Mapping.Advice.HUGE_PAGES : Mapping.Advice.NO_HUGE_PAGES);
-            final MemorySegment memory = mapping.segment().asSlice(-mapping.segment().address() & HUGE_PAGE - 1,
-                (long) pattern.block * pattern.depth);
-            final byte[] bytes = new byte[Math.toIntExact(memory.byteSize())];
-            new SplittableRandom(2).nextBytes(bytes);
-            MemorySegment.copy(MemorySegment.ofArray(bytes), 0, memory, 0, bytes.length);
+        try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE_DIRECT);
+            UringRing ring = UringRing.open(pattern.registered ? options.withSlots(1, 1) : options);
+            UringFile attached = ring.attach(file)) {
             final Load load = new Load(pattern, ring, attached, memory);
             final long start = System.nanoTime();
             final long end = start + seconds * NANOS;

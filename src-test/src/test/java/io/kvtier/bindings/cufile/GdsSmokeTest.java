@@ -413,7 +413,8 @@ class GdsSmokeTest {
             }
             System.out.println("seen: a batch with an entry that fails: " + Arrays.toString(outcomes) + ", "
                 + batch.state());
-            assertEquals(CuFileOutcome.FAILED, outcomes[3]);
+            // Its event can be lost as well: then all that is known is that the batch was given up.
+            assertTrue(outcomes[3] == CuFileOutcome.FAILED || outcomes[3] == CuFileOutcome.CANCELED);
             for (int i = 0; i < 3; i++) {
                 assertTrue(outcomes[i] == CuFileOutcome.COMPLETE || outcomes[i] == CuFileOutcome.CANCELED);
             }

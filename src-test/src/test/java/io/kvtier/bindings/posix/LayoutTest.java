@@ -13,8 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Numbers typed in by hand, against a C compiler and the headers of this machine. */
 class LayoutTest {
-    private static final String[] HEADERS = {"errno.h", "fcntl.h", "limits.h", "sys/mman.h", "sys/stat.h",
-        "sys/types.h", "sys/uio.h", "unistd.h"};
+    private static final String[] HEADERS = {"errno.h", "fcntl.h", "limits.h", "sys/file.h", "sys/mman.h",
+        "sys/stat.h", "sys/types.h", "sys/uio.h", "unistd.h"};
 
     @TempDir
     private Path directory;
@@ -69,6 +69,11 @@ class LayoutTest {
         ours.add("O_RDONLY | O_DIRECT | O_CLOEXEC", OpenMode.READ_DIRECT.flags());
         ours.add("O_RDWR | O_DIRECT | O_CLOEXEC", OpenMode.READ_WRITE_DIRECT.flags());
         ours.add("S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH", PosixFile.MODE_DEFAULT);
+        ours.add("S_IRUSR | S_IWUSR", PosixFile.MODE_PRIVATE);
+        ours.add("LOCK_SH", Libc.LOCK_SH);
+        ours.add("LOCK_EX", Libc.LOCK_EX);
+        ours.add("LOCK_NB", Libc.LOCK_NB);
+        ours.add("EWOULDBLOCK", Errno.EAGAIN);
         ours.add("PROT_READ", Libc.PROT_READ);
         ours.add("PROT_WRITE", Libc.PROT_WRITE);
         ours.add("MAP_SHARED", Libc.MAP_SHARED);

@@ -2,6 +2,7 @@ package io.kvtier.bindings.posix;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -473,7 +474,7 @@ class PosixFileTest {
         final List<Runnable> calls = List.of(() -> file.read(memory("x"), 0), () -> file.write(memory("x"), 0),
             () -> file.readVector(List.of(memory("x")), 0), () -> file.writeVector(List.of(memory("x")), 0), file::sync,
             file::syncAll, () -> file.preallocate(0, 100), () -> file.resize(0), file::size, file::status,
-            file::identity, () -> Mapping.of(file, 0, 1, false));
+            file::identity, () -> file.tryLock(true), () -> Mapping.of(file, 0, 1, false));
         for (final Runnable call : calls) {
             final IllegalStateException e = assertThrows(IllegalStateException.class, call::run);
             assertEquals(path + " is closed", e.getMessage());
@@ -493,5 +494,46 @@ class PosixFileTest {
         file.releaseDescriptor();
         assertEquals(List.of(), OpenDescriptors.of(path.toString()));
         assertThrows(IllegalStateException.class, file::releaseDescriptor);
+    }
+
+    @Test
+    void shouldGiveAMadeFileTheModeThatIsAsked() throws IOException {
+        PosixFile.open(path.toString(), OpenMode.CREATE_NEW, PosixFile.MODE_PRIVATE).close();
+        assertEquals(0600, (int) Files.getAttribute(path, "unix:mode") & 0777);
+
+        PosixFile.open(path.toString(), OpenMode.CREATE, PosixFile.MODE_DEFAULT).close();
+        assertEquals(0600, (int) Files.getAttribute(path, "unix:mode") & 0777, "a file that exists keeps its own");
+    }
+
+    @Test
+    void shouldLockAgainstEveryOtherOwnerAndKeepTheLockWhenThatCloses() throws IOException {
+        final String name = path.toString();
+        try (PosixFile holder = existing("content", OpenMode.READ)) {
+            assertTrue(holder.tryLock(true));
+            assertTrue(holder.tryLock(true), "its own lock is not in its way");
+            try (PosixFile other = PosixFile.open(name, OpenMode.READ_WRITE)) {
+                assertFalse(other.tryLock(true));
+                assertFalse(other.tryLock(false));
+            }
+            try (PosixFile other = PosixFile.open(name, OpenMode.READ)) {
+                assertFalse(other.tryLock(false), "the lock went with another descriptor");
+            }
+        }
+        try (PosixFile one = PosixFile.open(name, OpenMode.READ);
+            PosixFile two = PosixFile.open(name, OpenMode.READ)) {
+            assertTrue(one.tryLock(false));
+            assertTrue(two.tryLock(false));
+            assertFalse(one.tryLock(true));
+        }
+    }
+
+    @Test
+    void shouldShowTheLockToOtherPrograms() throws IOException, InterruptedException {
+        NotExercised.require("flock", Commands.run("flock", "--version").code() == 0, "no flock(1)");
+        try (PosixFile holder = existing("content", OpenMode.READ)) {
+            assertTrue(holder.tryLock(true));
+            assertEquals(1, Commands.run("flock", "-n", path.toString(), "true").code());
+        }
+        assertEquals(0, Commands.run("flock", "-n", path.toString(), "true").code());
     }
 }

@@ -58,6 +58,16 @@ final class LimitedKernel implements UringKernel {
     }
 
     @Override
+    public long pipe() {
+        return REAL.pipe();
+    }
+
+    @Override
+    public int awaitHangUp(final int readingEnd, final int limitMs) {
+        return REAL.awaitHangUp(readingEnd, limitMs);
+    }
+
+    @Override
     public void close(final int descriptor) {
         REAL.close(descriptor);
     }

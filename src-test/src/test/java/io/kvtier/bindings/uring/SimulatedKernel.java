@@ -12,8 +12,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A kernel that does as it is told: takes fewer entries than offered, fails calls, keeps operations for ever, ends them
@@ -38,6 +40,8 @@ final class SimulatedKernel implements UringKernel {
     boolean holding;
     /** Whether cancel requests end nothing. */
     boolean deaf;
+    /** Whether cancel requests end nothing, but closing the instance does. */
+    boolean deafUntilClosed;
     /** Places that the completion queue has less than the ring was told. */
     int completionsMissing;
 
@@ -51,6 +55,9 @@ final class SimulatedKernel implements UringKernel {
     private final Map<Long, Long> mappings = new HashMap<>();
     private int mapError;
     private int eventError;
+    private int pipeError;
+    private int pipeEnds;
+    private final Set<Integer> eventDescriptors = new HashSet<>();
     private int secondEnterError;
     private int events;
     private int nextDescriptor = 1000;
@@ -113,7 +120,7 @@ final class SimulatedKernel implements UringKernel {
 
         private void start(final long at) {
             final long token = entries.get(JAVA_LONG, at + UringLayout.SQE_USER_DATA);
-            final int length = entries.get(JAVA_INT, at + UringLayout.SQE_LENGTH);
+            final int length = length(at);
             if (Operations.kind(token) == Operations.KIND_WAKE) {
                 wakeReads.add(new long[] {token, length});
                 wakeUp();
@@ -126,9 +133,25 @@ final class SimulatedKernel implements UringKernel {
             }
         }
 
+        @SuppressWarnings("restricted") // An entry has addresses only.
+        private int length(final long at) {
+            final int length = entries.get(JAVA_INT, at + UringLayout.SQE_LENGTH);
+            final byte opcode = entries.get(JAVA_BYTE, at + UringLayout.SQE_OPCODE);
+            if (opcode != UringLayout.OP_READV && opcode != UringLayout.OP_WRITEV) {
+                return length;
+            }
+            final MemorySegment vector = MemorySegment.ofAddress(entries.get(JAVA_LONG, at + UringLayout.SQE_ADDRESS))
+                .reinterpret(length * UringLayout.IOVEC_BYTES);
+            long sum = 0;
+            for (int i = 0; i < length; i++) {
+                sum += vector.get(JAVA_LONG, i * UringLayout.IOVEC_BYTES + UringLayout.IOVEC_LENGTH);
+            }
+            return Math.toIntExact(sum);
+        }
+
         private void cancel(final long token, final long target) {
             if (wakeReads.removeIf(one -> one[0] == target)
-                || !deaf && held.removeIf(one -> one[0] == target)) {
+                || !deaf && !deafUntilClosed && held.removeIf(one -> one[0] == target)) {
                 post(target, -Errno.ECANCELED);
                 post(token, 0);
             } else {
@@ -186,9 +209,8 @@ final class SimulatedKernel implements UringKernel {
         eventError = errno;
     }
 
-    /** Forgets what a leaked ring has mapped. */
-    void forgetMappings() {
-        mappings.clear();
+    void failPipe(final int errno) {
+        pipeError = errno;
     }
 
     void failMap(final int errno) {
@@ -220,7 +242,7 @@ final class SimulatedKernel implements UringKernel {
     }
 
     int openDescriptors() {
-        return instances.size();
+        return instances.size() + eventDescriptors.size() + pipeEnds;
     }
 
     int openMappings() {
@@ -335,7 +357,11 @@ final class SimulatedKernel implements UringKernel {
 
     @Override
     public synchronized int eventDescriptor() {
-        return eventError != 0 ? -eventError : nextDescriptor++;
+        if (eventError != 0) {
+            return -eventError;
+        }
+        eventDescriptors.add(nextDescriptor);
+        return nextDescriptor++;
     }
 
     @Override
@@ -346,7 +372,24 @@ final class SimulatedKernel implements UringKernel {
     }
 
     @Override
+    public synchronized long pipe() {
+        if (pipeError != 0) {
+            return -pipeError;
+        }
+        pipeEnds += 2;
+        return nextDescriptor++ | (long) nextDescriptor++ << Integer.SIZE;
+    }
+
+    /** A closed instance cancels what it holds, unless it is deaf: then it never goes. */
+    @Override
+    public synchronized int awaitHangUp(final int readingEnd, final int limitMs) {
+        return deaf ? 0 : 1;
+    }
+
+    @Override
     public synchronized void close(final int descriptor) {
-        instances.remove(descriptor);
+        if (instances.remove(descriptor) == null && !eventDescriptors.remove((Integer) descriptor)) {
+            pipeEnds--;
+        }
     }
 }

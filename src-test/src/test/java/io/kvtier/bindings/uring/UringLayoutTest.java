@@ -12,8 +12,8 @@ class UringLayoutTest {
     private Path directory;
 
     private CompiledNumbers numbers() throws IOException, InterruptedException {
-        return CompiledNumbers.of(directory, "sys/syscall.h", "sys/uio.h", "sys/mman.h", "sys/eventfd.h",
-            "linux/time_types.h", "linux/io_uring.h");
+        return CompiledNumbers.of(directory, "limits.h", "sys/syscall.h", "sys/uio.h", "sys/mman.h", "sys/eventfd.h",
+            "fcntl.h", "poll.h", "linux/time_types.h", "linux/io_uring.h");
     }
 
     @Test
@@ -80,6 +80,9 @@ class UringLayoutTest {
             .add("sizeof(struct iovec)", UringLayout.IOVEC_BYTES)
             .add("offsetof(struct iovec, iov_base)", UringLayout.IOVEC_BASE)
             .add("offsetof(struct iovec, iov_len)", UringLayout.IOVEC_LENGTH)
+            .add("sizeof(((struct iovec *) 0)->iov_base)", Long.BYTES)
+            .add("sizeof(((struct iovec *) 0)->iov_len)", Long.BYTES)
+            .add("IOV_MAX", SegmentVector.MAX_SEGMENTS)
             .add("sizeof(struct io_uring_probe)", UringLayout.PROBE_BYTES)
             .add("offsetof(struct io_uring_probe, ops_len)", UringLayout.PROBE_LENGTH)
             .add("sizeof(struct io_uring_probe_op)", UringLayout.PROBE_OP_BYTES)
@@ -100,6 +103,8 @@ class UringLayoutTest {
             .add("__NR_io_uring_enter", UringLayout.SYS_ENTER)
             .add("__NR_io_uring_register", UringLayout.SYS_REGISTER)
             .add("IORING_OP_NOP", UringLayout.OP_NOP)
+            .add("IORING_OP_READV", UringLayout.OP_READV)
+            .add("IORING_OP_WRITEV", UringLayout.OP_WRITEV)
             .add("IORING_OP_FSYNC", UringLayout.OP_FSYNC)
             .add("IORING_OP_READ_FIXED", UringLayout.OP_READ_FIXED)
             .add("IORING_OP_WRITE_FIXED", UringLayout.OP_WRITE_FIXED)
@@ -107,6 +112,7 @@ class UringLayoutTest {
             .add("IORING_OP_READ", UringLayout.OP_READ)
             .add("IORING_OP_WRITE", UringLayout.OP_WRITE)
             .add("IORING_REGISTER_BUFFERS", UringLayout.REGISTER_BUFFERS)
+            .add("IORING_UNREGISTER_BUFFERS", UringLayout.UNREGISTER_BUFFERS)
             .add("IORING_REGISTER_FILES", UringLayout.REGISTER_FILES)
             .add("IORING_REGISTER_FILES_UPDATE", UringLayout.REGISTER_FILES_UPDATE)
             .add("IORING_REGISTER_PROBE", UringLayout.REGISTER_PROBE)
@@ -136,6 +142,13 @@ class UringLayoutTest {
             .add("PROT_READ | PROT_WRITE", LinuxKernel.PROT_READ_WRITE)
             .add("MAP_SHARED | MAP_POPULATE", LinuxKernel.MAP_SHARED_POPULATE)
             .add("EFD_CLOEXEC", LinuxKernel.EFD_CLOEXEC)
+            .add("O_CLOEXEC", LinuxKernel.O_CLOEXEC)
+            .add("POLLHUP", LinuxKernel.POLLHUP)
+            .add("sizeof(struct pollfd)", LinuxKernel.POLL_BYTES)
+            .add("offsetof(struct pollfd, fd)", LinuxKernel.POLL_DESCRIPTOR)
+            .add("offsetof(struct pollfd, events)", LinuxKernel.POLL_EVENTS)
+            .add("offsetof(struct pollfd, revents)", LinuxKernel.POLL_RETURNED)
+            .add("sizeof(nfds_t)", Long.BYTES)
             .compare(directory);
     }
 }

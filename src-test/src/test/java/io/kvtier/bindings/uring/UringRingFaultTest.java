@@ -179,8 +179,10 @@ class UringRingFaultTest {
         ring.submit();
         assertTrue(ring.nop(2));
         kernel.failEnter(Errno.EFAULT, 1);
+        assertFalse(ring.isBroken());
         assertEquals(Errno.EFAULT, assertThrows(ErrnoException.class, ring::submit).errno());
 
+        assertTrue(ring.isBroken());
         assertTrue(assertThrows(IllegalStateException.class, () -> ring.nop(3)).getMessage().contains("broken"));
         assertThrows(IllegalStateException.class, ring::submit);
         final Ends ends = new Ends();
@@ -219,7 +221,8 @@ class UringRingFaultTest {
             prepare(ring, 1);
             kernel.failEnter(Errno.EFAULT, 1);
             ring.submit();
-            assertEquals(List.of(UringLayout.REGISTER_FILES, UringLayout.REGISTER_BUFFERS), kernel.registered());
+            assertEquals(List.of(UringLayout.UNREGISTER_BUFFERS, UringLayout.REGISTER_FILES,
+                UringLayout.REGISTER_BUFFERS), kernel.registered());
             assertEquals(same(1, -Errno.EFAULT), Ends.of(ring));
             assertTrue(ring.readFixed(attached, buffer, 0, 100, 0, 5));
             assertEquals(Map.of(5L, 100), Ends.of(ring));
@@ -332,14 +335,43 @@ class UringRingFaultTest {
         final NativeResources.Usage now = NativeResources.snapshot().get(NativeTag.IO_RING);
         assertEquals(rings.handles() + 1, now.handles());
         assertEquals(0, kernel.openDescriptors());
-        assertEquals(2, kernel.openMappings());
+        assertEquals(0, kernel.openMappings());
         ring.close();
         attached.close();
         buffer.close();
         // The simulated kernel will not write any more: undo the leak for the checks behind this test.
         NativeResources.released(NativeTag.RING_BUFFER, 10);
         NativeResources.released(NativeTag.IO_RING, now.bytes() - rings.bytes());
-        kernel.forgetMappings();
+    }
+
+    @Test
+    void shouldFreeWhatEndsOnlyWithTheInstance() {
+        final long before = Uring.abandonedRings();
+        final UringRing ring = ring(4);
+        final UringFile attached = ring.attach(file);
+        kernel.holding = true;
+        kernel.deafUntilClosed = true;
+        assertTrue(ring.readVector(attached, SegmentVector.of(arena.allocate(100)), 0, 1));
+        ring.submit();
+        ring.close();
+        assertEquals(before, Uring.abandonedRings());
+    }
+
+    @Test
+    void shouldFailVectorsThatWereNotTaken() {
+        try (UringRing ring = ring(4); UringFile attached = ring.attach(file)) {
+            final SegmentVector vector = SegmentVector.of(arena.allocate(100), arena.allocate(50));
+            for (int i = 0; i < 3; i++) {
+                assertTrue(ring.writeVector(attached, vector, 0, i));
+            }
+            kernel.limitEnter(1);
+            kernel.failSecondEnter(Errno.EFAULT);
+            ring.submit();
+            assertEquals(Map.of(0L, 150, 1L, -Errno.EFAULT, 2L, -Errno.EFAULT), Ends.of(ring));
+            kernel.endWith(120);
+            assertTrue(ring.readVector(attached, vector, 0, 3));
+            assertEquals(Map.of(3L, 120), Ends.of(ring));
+        }
     }
 
     @Test
@@ -347,7 +379,7 @@ class UringRingFaultTest {
         final List<Runnable> faults = List.of(() -> kernel.failSetup(Errno.ENOMEM), () -> kernel.failMap(Errno.ENOMEM),
             () -> kernel.failRegister(UringLayout.REGISTER_FILES, Errno.EMFILE),
             () -> kernel.failRegister(UringLayout.REGISTER_BUFFERS, Errno.ENOMEM),
-            () -> kernel.failEvent(Errno.EMFILE));
+            () -> kernel.failEvent(Errno.EMFILE), () -> kernel.failPipe(Errno.EMFILE));
         for (final Runnable fault : faults) {
             fault.run();
             assertThrows(ErrnoException.class, () -> ring(4));
@@ -355,6 +387,7 @@ class UringRingFaultTest {
             kernel.failRegister(UringLayout.REGISTER_FILES, 0);
             kernel.failRegister(UringLayout.REGISTER_BUFFERS, 0);
             kernel.failEvent(0);
+            kernel.failPipe(0);
             assertEquals(0, kernel.openDescriptors());
             assertEquals(0, kernel.openMappings());
         }

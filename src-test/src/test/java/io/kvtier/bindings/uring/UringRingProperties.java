@@ -27,7 +27,10 @@ import net.jqwik.api.constraints.IntRange;
 class UringRingProperties {
     private static final int SPACE = 200_000;
 
-    /** What is done: kinds 0 and 1 are a read and a write, 2 and 3 the same with registered memory. */
+    /**
+     * What is done: kinds 0 and 1 are a read and a write, 2 and 3 the same with registered memory, 4 and 5 with a
+     * part of a segment, 6 and 7 with several.
+     */
     record Step(int kind, int offset, int length) {
         boolean writes() {
             return kind % 2 == 1;
@@ -44,7 +47,7 @@ class UringRingProperties {
             Arbitraries.integers().between(4090, 4100), Arbitraries.integers().between(0, 70_000));
         final Arbitrary<Integer> offsets = Arbitraries.oneOf(Arbitraries.integers().between(0, SPACE),
             Arbitraries.integers().between(0, SPACE / 4096).map(block -> block * 4096));
-        final Arbitrary<Step> steps = Combinators.combine(Arbitraries.integers().between(0, 3), offsets, lengths)
+        final Arbitrary<Step> steps = Combinators.combine(Arbitraries.integers().between(0, 7), offsets, lengths)
             .as(Step::new);
         return steps.list().ofMaxSize(12).list().ofMaxSize(6);
     }
@@ -75,6 +78,7 @@ class UringRingProperties {
         private final RegisteredBuffer memory;
         private final byte[] content = new byte[SPACE + PLACE];
         private final Map<Long, Step> open = new HashMap<>();
+        private final SegmentVector vector = new SegmentVector(40);
         private int size;
         private long next;
 
@@ -117,9 +121,26 @@ class UringRingProperties {
                 case 0 -> ring.read(file, place, step.offset, id);
                 case 1 -> ring.write(file, place, step.offset, id);
                 case 2 -> ring.readFixed(file, memory, id % 16 * PLACE, step.length, step.offset, id);
-                default -> ring.writeFixed(file, memory, id % 16 * PLACE, step.length, step.offset, id);
+                case 3 -> ring.writeFixed(file, memory, id % 16 * PLACE, step.length, step.offset, id);
+                case 4 -> ring.read(file, memory.memory(), id % 16 * PLACE, step.length, step.offset, id);
+                case 5 -> ring.write(file, memory.memory(), id % 16 * PLACE, step.length, step.offset, id);
+                case 6 -> ring.readVector(file, pieces(id, step), step.offset, id);
+                default -> ring.writeVector(file, pieces(id, step), step.offset, id);
             });
             open.put(id, step);
+        }
+
+        /** The place of a step in 1 to 40 pieces, empty ones among them. */
+        private SegmentVector pieces(final long id, final Step step) {
+            final int count = 1 + step.offset % 40;
+            vector.clear();
+            long at = 0;
+            for (int i = 0; i < count; i++) {
+                final long end = i == count - 1 ? step.length : step.length * (i + 1L) * i / (count * (count - 1L));
+                vector.add(memory.memory(), id % 16 * PLACE + at, end - at);
+                at = end;
+            }
+            return vector;
         }
 
         private void settle() {

@@ -148,20 +148,27 @@ class UringRingRecoveryTest {
     @Test
     void shouldAllocateNothingOnceWarm() {
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        final CompletionHandler handler = (userData, result) -> {
-        };
         try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ);
             UringRing ring = UringRing.open(UringOptions.ofDepth(4).withSlots(1, 1));
             UringFile attached = ring.attach(file); RegisteredBuffer buffer = ring.register(arena.allocate(BLOCK))) {
             final MemorySegment target = arena.allocate(BLOCK);
+            final SegmentVector vector = new SegmentVector(20);
+            final UserDataTable<Object> requests = new UserDataTable<>(4);
+            final CompletionHandler handler = (userData, result) -> requests.take(userData);
             long allocated = 1;
             // Interpreted and half-compiled code may allocate; a round of the compiled code must not.
             for (int round = 0; round < 500 && allocated > 0; round++) {
                 final long before = threads.getCurrentThreadAllocatedBytes();
                 for (int i = 0; i < 200; i++) {
-                    ring.read(attached, target, i, i);
-                    ring.readFixed(attached, buffer, 0, BLOCK, i, i);
-                    ring.submitAndWait(2, 1L << 40);
+                    vector.clear();
+                    for (int piece = 0; piece < 20; piece++) {
+                        vector.add(target, piece * 50L, 50);
+                    }
+                    ring.read(attached, target, i, requests.put(target));
+                    ring.read(attached, target, i, 100, 0, requests.put(target));
+                    ring.readFixed(attached, buffer, 0, BLOCK, i, requests.put(buffer));
+                    ring.readVector(attached, vector, i, requests.put(vector));
+                    ring.submitAndWait(4, 1L << 40);
                     ring.reap(handler);
                 }
                 allocated = threads.getCurrentThreadAllocatedBytes() - before;

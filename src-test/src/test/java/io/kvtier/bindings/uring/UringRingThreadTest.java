@@ -55,6 +55,8 @@ class UringRingThreadTest {
             final RegisteredBuffer buffer = ring.register(memory);
             final List<Runnable> uses = List.of(() -> ring.nop(1), () -> ring.read(attached, memory, 0, 1),
                 () -> ring.write(attached, memory, 0, 1), () -> ring.readFixed(attached, buffer, 0, 1, 0, 1),
+                () -> ring.readVector(attached, SegmentVector.of(memory), 0, 1),
+                () -> ring.writeVector(attached, SegmentVector.of(memory), 0, 1), ring::room, ring::isBroken,
                 () -> ring.sync(attached, 1), () -> ring.cancel(1), ring::submit, () -> ring.submitAndWait(1),
                 () -> ring.reap(never), () -> ring.drain(never, 1), ring::inFlight, ring::ready, ring::rebuilds,
                 ring::strayCompletions, () -> ring.attach(file), () -> ring.register(memory), attached::close,

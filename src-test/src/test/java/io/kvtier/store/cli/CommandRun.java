@@ -78,6 +78,7 @@ record CommandRun(int status, String out, String err) {
             case VALUE_NUMBER_INT -> values.put(name, json.getLongValue());
             case VALUE_NUMBER_FLOAT -> values.put(name, json.getDoubleValue());
             case VALUE_STRING -> values.put(name, json.getText());
+            case VALUE_NULL -> values.put(name, null);
             default -> throw new IllegalStateException(name + " is " + json.currentToken());
         }
     }

@@ -23,7 +23,8 @@ final class MainTest {
     private Path dir;
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "--version", "demo --help", "replay --help", "doctor --help"})
+    @ValueSource(strings = {"--help", "--version", "demo --help", "replay --help", "doctor --help", "bench --help",
+        "bench transfer --help"})
     void shouldAnswerQuestionsOnStandardOutput(final String line) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));
         assertEquals(0, run.status());
@@ -57,6 +58,12 @@ final class MainTest {
         "demo --sizes 4Kx0                  | --sizes has no values",
         "demo --sizes 200Mx1                | --sizes has values of 209715200 bytes",
         "demo --sizes 1Mx2000               | more than 85 % of --disk-bytes",
+        "bench                              | name a bench",
+        "bench nonsense                     | nonsense",
+        "bench transfer --runs 0            | --runs is 0; allowed is 1 to 99",
+        "bench transfer --seconds 0         | --seconds is 0.0; allowed is more than 0, at most 3600",
+        "bench transfer --size 65M          | --size is 68157440; allowed is 67108864 or more, a multiple of 16777216",
+        "bench transfer --rows [            | '[' is not a regular expression: Unclosed character class",
     })
     void shouldRefuseWrongUseNamingWhatIsWrong(final String line, final String message) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));

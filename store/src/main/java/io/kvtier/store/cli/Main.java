@@ -51,6 +51,7 @@ public final class Main {
             .addSubcommand(new DemoCommand(console, opener))
             .addSubcommand(new ReplayCommand(console, opener))
             .addSubcommand(new DoctorCommand(console, opener, Machine.here(), new SystemProbes()))
+            .addSubcommand(BenchCommand.all(console, opener, Machine.here(), new SystemProbes()))
             .setOut(new PrintWriter(console.out(), true))
             .setErr(new PrintWriter(console.err(), true))
             .setCaseInsensitiveEnumValuesAllowed(true)

@@ -1,5 +1,6 @@
 package io.kvtier.store.cli;
 
+import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,7 +10,7 @@ import java.util.List;
  *
  * <p><b>Threading:</b> one thread.
  */
-final class Report {
+final class Report implements Outcome {
     private final String command;
     private final List<Row> rows = new ArrayList<>();
     private final List<Timing> timings = new ArrayList<>();
@@ -72,8 +73,18 @@ final class Report {
         return List.copyOf(findings);
     }
 
-    /** Why the command did not do what it should, although it has something to report; empty when it did. */
-    String failure() {
+    @Override
+    public String json() {
+        return ReportJson.of(this);
+    }
+
+    @Override
+    public void print(final PrintStream out) {
+        ReportTable.print(this, out);
+    }
+
+    @Override
+    public String failure() {
         return failure;
     }
 

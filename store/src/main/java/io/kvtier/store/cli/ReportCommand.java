@@ -1,5 +1,6 @@
 package io.kvtier.store.cli;
 
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.StoreException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +17,8 @@ import picocli.CommandLine.Spec;
  * A command that does something and reports: a table for people, or one JSON object as the last line of standard
  * output. A failure is one line on standard error.
  */
-abstract sealed class ReportCommand implements Callable<Integer> permits DemoCommand, DoctorCommand, ReplayCommand {
+abstract sealed class ReportCommand implements Callable<Integer> permits BenchCommand, DemoCommand,
+    DoctorCommand, ReplayCommand {
     private static final Pattern SETTING = Pattern.compile("^\\w+: setting (\\w+)");
 
     /** What was parsed; set by picocli. */
@@ -45,19 +47,19 @@ abstract sealed class ReportCommand implements Callable<Integer> permits DemoCom
      * @throws IOException          when a file cannot be used.
      * @throws InterruptedException when the thread was interrupted.
      */
-    abstract Report report(Console where) throws IOException, InterruptedException;
+    abstract Outcome report(Console where) throws IOException, InterruptedException;
 
     @Override
     public final Integer call() {
         try {
-            final Report report = report(console);
+            final Outcome outcome = report(console);
             if (json) {
-                console.out().println(ReportJson.of(report));
+                console.out().println(outcome.json());
             } else {
-                ReportTable.print(report, console.out());
+                outcome.print(console.out());
             }
             console.out().flush();
-            return report.failure().isEmpty() ? Main.DONE : failed(report);
+            return outcome.failure().isEmpty() ? Main.DONE : failed(outcome);
         } catch (final ParameterException e) {
             throw e;
         } catch (final InterruptedException e) {
@@ -94,18 +96,24 @@ abstract sealed class ReportCommand implements Callable<Integer> permits DemoCom
         return new ParameterException(spec.commandLine(), message, refusal);
     }
 
-    private int failed(final Report report) {
-        console.err().println("kvtier " + spec.name() + ": " + report.failure());
+    /** As it is written behind {@code kvtier}. */
+    private String name() {
+        final CommandSpec root = spec.root();
+        return spec == root ? spec.name() : spec.qualifiedName().substring(root.name().length() + 1);
+    }
+
+    private int failed(final Outcome outcome) {
+        console.err().println("kvtier " + name() + ": " + outcome.failure());
         return Main.FAILED;
     }
 
     private int failed(final String message, final Exception failure) {
-        console.err().println("kvtier " + spec.name() + ": " + message);
+        console.err().println("kvtier " + name() + ": " + message);
         if (stacktrace) {
             failure.printStackTrace(console.err());
         }
         if (json) {
-            console.out().println(ReportJson.failed(spec.name(), message));
+            console.out().println(ReportJson.failed(name(), message));
             console.out().flush();
         }
         return Main.FAILED;
@@ -120,6 +128,7 @@ abstract sealed class ReportCommand implements Callable<Integer> permits DemoCom
             case TraceFormatException e -> e.getMessage();
             case CommandFailure e -> e.getMessage();
             case StoreException e -> e.getMessage();
+            case NativeException e -> e.getMessage();
             case IllegalStateException e when e.getMessage() != null -> e.getMessage();
             case IOException e when e.getMessage() != null -> e.getMessage();
             default -> "unexpected " + failure + "; --stacktrace shows where";

@@ -18,4 +18,15 @@ public interface FileOpener {
      * @return the owner of the new descriptor.
      */
     BlockFile open(String path, OpenMode mode);
+
+    /**
+     * The owner of the descriptor behind a file of this opener, for who names descriptors to the kernel instead of
+     * calling the file.
+     *
+     * @param file a file that {@link #open} gave.
+     * @return the owner, which the file stays responsible for; null when there is no descriptor.
+     */
+    default PosixFile descriptor(final BlockFile file) {
+        return file instanceof PosixFile posix ? posix : null;
+    }
 }

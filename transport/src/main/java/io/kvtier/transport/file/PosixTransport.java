@@ -1,28 +1,20 @@
 package io.kvtier.transport.file;
 
-import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.Availability;
-import io.kvtier.bindings.NativeTag;
 import io.kvtier.transport.Capability;
-import io.kvtier.transport.Direction;
-import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
-import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 
 /**
  * Files by {@code pread} and {@code pwrite} on platform threads; always there.
  *
  * <p><b>Threading:</b> thread-safe; one slice runs on one thread. <b>Lifetime:</b> owns its threads and one bounce
- * buffer a thread. <b>Blocking:</b> {@link #run}, while its slice
- * moves.
+ * buffer a thread. <b>Blocking:</b> {@link #run}, while its slice moves.
  */
 public final class PosixTransport implements Transport {
     /** Staging memory of one thread: enough to amortize a call, small enough to stay in cache. */
@@ -33,9 +25,8 @@ public final class PosixTransport implements Transport {
 
     private final FileOpener opener;
     private final boolean direct;
-    private final IoThreads threads;
-    private final HostRegion bounceRegion;
-    private final BlockingQueue<MemorySegment> bounces;
+    private final SliceThreads threads;
+    private final BouncePool bounces;
 
     /**
      * A transport over files of the C library.
@@ -57,12 +48,8 @@ public final class PosixTransport implements Transport {
     public PosixTransport(final FileOpener opener, final int ioThreads, final boolean direct) {
         this.opener = opener;
         this.direct = direct;
-        this.threads = new IoThreads("kvtier-io", ioThreads, Integer.MAX_VALUE);
-        this.bounceRegion = HostRegion.allocate(NativeTag.BOUNCE, ioThreads * BOUNCE_BYTES);
-        this.bounces = new ArrayBlockingQueue<>(ioThreads);
-        for (int i = 0; i < ioThreads; i++) {
-            bounces.add(bounceRegion.segment().asSlice(i * BOUNCE_BYTES, BOUNCE_BYTES));
-        }
+        this.threads = new SliceThreads("kvtier-io", ioThreads, this::move);
+        this.bounces = new BouncePool(ioThreads, BOUNCE_BYTES);
     }
 
     @Override
@@ -77,104 +64,36 @@ public final class PosixTransport implements Transport {
 
     @Override
     public String check(final Slice slice) {
-        // The slice runs on another thread: memory of a confined arena would fail there, after others had started.
-        return slice.local().scope().isAlive() && slice.local().isAccessibleBy(probe())
-            ? null
-            : "the local memory is closed or belongs to one thread; use a shared arena";
+        return BlockingIo.check(slice);
     }
 
     @Override
     public void submit(final Slice slice) {
-        threads.execute(() -> run(slice));
+        threads.add(slice);
     }
 
     @Override
     public void run(final Slice slice) {
-        if (!slice.wanted()) {
-            slice.canceled();
-            return;
-        }
-        final MemorySegment bounce = takeBounce();
-        try {
-            move(slice, bounce);
-        } finally {
-            bounces.add(bounce);
-        }
+        BlockingIo.run(slice, (FileHandle) slice.handle(), bounces);
     }
 
     @Override
     public void sync(final Slice slice) {
-        threads.execute(() -> {
-            try {
-                ((FileHandle) slice.handle()).buffered().sync();
-            } catch (final RuntimeException | Error e) {
-                slice.failed(e);
-                return;
-            }
-            slice.completed();
-        });
+        threads.add(slice);
     }
 
     @Override
     public void close() {
         threads.close();
-        bounceRegion.close();
+        bounces.close();
     }
 
-    /**
-     * There are as many as I/O threads, and each is held for the length of a slice only. So one of these threads waits
-     * for one at most while callers that run slices themselves hold them, and those wait for nothing else meanwhile.
-     */
-    private MemorySegment takeBounce() {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return bounces.take();
-                } catch (final InterruptedException e) {
-                    // The slice has to end one way or the other; the caller finds its interrupt afterwards.
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    private static void move(final Slice slice, final MemorySegment bounce) {
-        final FileHandle handle = (FileHandle) slice.handle();
-        final long count;
-        try {
-            if (slice.direction() == Direction.READ) {
-                count = AlignedIo.read(handle, slice.local(), slice.offset(), bounce);
-            } else {
-                AlignedIo.write(handle, slice.local(), slice.offset(), bounce);
-                count = slice.length();
-            }
-        } catch (final RuntimeException | Error e) {
-            // An Error too, or the transfer would never end. InternalError: the caller's memory is a mapped file that
-            // was cut under the transfer.
-            slice.failed(e);
-            return;
-        }
-        if (count < slice.length()) {
-            slice.endedShort(count);
+    /** A slice without memory is a call for durability. */
+    private void move(final Slice slice) {
+        if (slice.region() == null) {
+            BlockingIo.sync(slice, (FileHandle) slice.handle());
         } else {
-            slice.completed();
-        }
-    }
-
-    /** Any thread but the caller's tells whether memory is confined; this one is never started. */
-    private static Thread probe() {
-        return Probe.THREAD;
-    }
-
-    private static final class Probe {
-        private static final Thread THREAD = Thread.ofPlatform().daemon().unstarted(() -> { });
-
-        private Probe() {
+            run(slice);
         }
     }
 }

@@ -7,22 +7,20 @@ import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.transport.Capability;
-import io.kvtier.transport.Direction;
+import io.kvtier.transport.HostCopy;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
-import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
 /**
- * Copies between a region of this process and local memory. Host memory is copied with {@link MemorySegment}, which
- * checks bounds and lifetime and turns a page that is gone (a mapped file that was cut) into an error instead of a
- * crash. Memory of a GPU, as segment or as local memory, is copied by CUDA where a context was given.
+ * Copies between a region of this process and local memory. Host memory is copied as {@link HostCopy} does; memory of a
+ * GPU, as segment or as local memory, is copied by CUDA where a context was given.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns threads and streams for devices, if any; the contexts stay
  * the caller's, who closes them after the engine. <b>Blocking:</b> never; a slice between host memory and host memory
@@ -96,61 +94,24 @@ public final class MemoryTransport implements Transport {
     @Override
     public String check(final Slice slice) {
         final RegionHandle handle = (RegionHandle) slice.handle();
+        if (handle.host() != null && slice.region() instanceof HostMemory) {
+            return HostCopy.problem(slice, handle.host());
+        }
         final long size = handle.byteSize();
-        if (slice.length() > size - slice.offset()) {
-            return "bytes " + slice.offset() + " to " + (slice.offset() + slice.length())
-                + " are not inside the segment of " + size + " bytes";
-        }
-        return handle.host() != null && slice.region() instanceof HostMemory local
-            ? checkHost(slice, handle.host().segment(), local.segment()) : copies.check(slice, handle.region());
-    }
-
-    private static String checkHost(final Slice slice, final MemorySegment memory, final MemorySegment local) {
-        if (!isUsable(local)) {
-            return "the local memory is closed or belongs to another thread";
-        }
-        if (!isUsable(memory)) {
-            return "the region of the segment is closed or belongs to another thread";
-        }
-        return slice.direction() == Direction.WRITE && memory.isReadOnly() ? "the region of the segment is read-only"
-            : null;
-    }
-
-    private static boolean isUsable(final MemorySegment memory) {
-        return memory.scope().isAlive() && memory.isAccessibleBy(Thread.currentThread());
+        return slice.length() > size - slice.offset()
+            ? "bytes " + slice.offset() + " to " + (slice.offset() + slice.length()) + " are not inside the segment of "
+                + size + " bytes"
+            : copies.check(slice, handle.region());
     }
 
     @Override
     public void submit(final Slice slice) {
         final RegionHandle handle = (RegionHandle) slice.handle();
-        if (handle.host() != null && slice.region() instanceof HostMemory local) {
-            copyHost(slice, handle.host(), local);
+        if (handle.host() != null && slice.region() instanceof HostMemory) {
+            HostCopy.move(slice, handle.host());
         } else {
             copies.submit(slice, handle.region());
         }
-    }
-
-    private static void copyHost(final Slice slice, final HostMemory region, final HostMemory local) {
-        if (!slice.wanted()) {
-            slice.canceled();
-            return;
-        }
-        try {
-            if (slice.direction() == Direction.READ) {
-                MemorySegment.copy(region.segment(), slice.offset(), local.segment(), slice.localOffset(),
-                    slice.length());
-            } else {
-                MemorySegment.copy(local.segment(), slice.localOffset(), region.segment(), slice.offset(),
-                    slice.length());
-            }
-            region.raiseFault();
-            local.raiseFault();
-        } catch (final IllegalStateException | InternalError e) {
-            // A region closed too early, or a mapped file that was cut under the copy.
-            slice.failed(e);
-            return;
-        }
-        slice.completed();
     }
 
     @Override

@@ -1,0 +1,21 @@
+package io.kvtier.transport.file;
+
+import java.io.IOException;
+import org.junit.jupiter.api.BeforeEach;
+
+class DirectUringTransportTest extends UringTransportContract {
+    @Override
+    boolean direct() {
+        return true;
+    }
+
+    @Override
+    int descriptors() {
+        return 2;
+    }
+
+    @BeforeEach
+    void requireDirectIo() throws IOException {
+        FileSystems.requireDirectIo(path("probe"));
+    }
+}

@@ -1,0 +1,298 @@
+package io.kvtier.transport.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.Threads;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A client and a server over a real socket. */
+class RpcTest {
+    private static final long LIMIT_MS = 30_000;
+    private static final int ECHO = 1;
+    private static final int LATER = 2;
+    private static final int NEVER = 3;
+    private static final int THROW = 4;
+    private static final int REFUSE = 5;
+    private static final int READ = 6;
+
+    private final ConcurrentLinkedQueue<RpcCall> held = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger handled = new AtomicInteger();
+    private final AtomicInteger gone = new AtomicInteger();
+    private RpcServer server;
+    private RpcClient client;
+
+    private final RpcHandler handler = new RpcHandler() {
+        @Override
+        public void handle(final RpcCall call) {
+            handled.incrementAndGet();
+            switch (call.method()) {
+                case ECHO -> call.reply(call.body());
+                case LATER -> Thread.ofVirtual().start(() -> call.reply(call.body()));
+                case NEVER -> held.add(call);
+                case THROW -> throw new IllegalStateException("the handler is broken");
+                case REFUSE -> throw RpcException.application(704, "no such object");
+                case READ -> call.reply(new MessageWriter().number(new MessageReader(call.body()).begin()).toBytes());
+                default -> throw new RpcException(RpcStatus.UNKNOWN_METHOD, "method " + call.method(), null);
+            }
+        }
+
+        @Override
+        public void disconnected(final long connection) {
+            gone.incrementAndGet();
+        }
+    };
+
+    @AfterEach
+    void close() {
+        held.forEach(call -> call.reply(new byte[0]));
+        if (client != null) {
+            client.close();
+        }
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    private void start(final RpcServerConfig config) throws IOException {
+        server = RpcServer.start(config, handler);
+        client = new RpcClient(config());
+    }
+
+    private void start() throws IOException {
+        start(RpcServerConfig.loopback(0));
+    }
+
+    private RpcClientConfig config() {
+        return RpcClientConfig.of("127.0.0.1", server.address().getPort(), "test");
+    }
+
+    private RpcException failure(final int method, final byte[] body) {
+        return assertThrows(RpcException.class, () -> client.call(method, body, LIMIT_MS));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 100, 16_000, 16_384, 100_000, 10_000_000})
+    void shouldAnswerWithTheReply(final int length) throws IOException {
+        start();
+        final byte[] body = new byte[length];
+        new SplittableRandom(length).nextBytes(body);
+
+        assertArrayEquals(body, client.call(ECHO, body, LIMIT_MS));
+        assertArrayEquals(body, client.call(LATER, body, LIMIT_MS));
+    }
+
+    @Test
+    void shouldTellTheCallerWhyACallFailedAndServeTheNextOne() throws IOException {
+        start();
+
+        final RpcException refused = failure(REFUSE, new byte[0]);
+        assertEquals(RpcStatus.APPLICATION, refused.status());
+        assertEquals(704, refused.applicationCode());
+        assertEquals("no such object", refused.getMessage());
+        final RpcException broken = failure(THROW, new byte[0]);
+        assertEquals(RpcStatus.INTERNAL, broken.status());
+        assertTrue(broken.getMessage().contains("the handler is broken"), broken.getMessage());
+        assertTrue(broken.status().isUncertain());
+        assertEquals(RpcStatus.UNKNOWN_METHOD, failure(99, new byte[0]).status());
+        assertEquals(RpcStatus.MALFORMED, failure(READ, new byte[] {5}).status());
+        assertFalse(RpcStatus.MALFORMED.isUncertain());
+        assertArrayEquals(new byte[] {1}, client.call(ECHO, new byte[] {1}, LIMIT_MS));
+        assertEquals(1, server.connections());
+    }
+
+    @Test
+    void shouldGiveEveryCallerItsOwnReplyWhenManyCallAtOnce() throws IOException {
+        start();
+        final List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (int thread = 0; thread < 40; thread++) {
+            final SplittableRandom random = new SplittableRandom(thread);
+            final Runnable calls = () -> {
+                for (int i = 0; i < 200; i++) {
+                    final byte[] body = new byte[random.nextInt(200)];
+                    random.nextBytes(body);
+                    assertArrayEquals(body, client.call(random.nextBoolean() ? ECHO : LATER, body, LIMIT_MS));
+                }
+            };
+            all.add(thread % 2 == 0 ? Threads.start(calls)
+                : CompletableFuture.runAsync(calls, command -> Thread.ofVirtual().start(command)));
+        }
+        all.forEach(CompletableFuture::join);
+
+        assertEquals(8000, handled.get());
+        assertEquals(1, server.connections());
+    }
+
+    @Test
+    void shouldGiveUpOneCallAndKeepTheConnectionWhenItsTimeIsOver() throws IOException {
+        start();
+        client.call(ECHO, new byte[0], LIMIT_MS);
+
+        final RpcException late =
+            assertThrows(RpcException.class, () -> client.call(NEVER, new byte[0], 20));
+        assertEquals(RpcStatus.TIMEOUT, late.status());
+        while (held.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        assertTrue(late.getMessage().contains("method 3 within 20 ms"), late.getMessage());
+        // The late answer comes before the next one and must not be taken for it.
+        held.poll().reply(new byte[] {9});
+        assertArrayEquals(new byte[] {1}, client.call(ECHO, new byte[] {1}, LIMIT_MS));
+        assertEquals(1, server.connections());
+    }
+
+    @Test
+    void shouldLetAnotherCallerReadOnWhenTheOneThatReadsGivesUp() throws IOException {
+        start();
+        final CompletableFuture<RpcException> impatient = Threads.start(() ->
+            assertThrows(RpcException.class, () -> client.call(NEVER, new byte[0], 200)));
+        while (held.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        final CompletableFuture<byte[]> patient = Threads.start(() -> client.call(NEVER, new byte[] {2}, LIMIT_MS));
+        while (held.size() < 2) {
+            Thread.onSpinWait();
+        }
+        assertEquals(RpcStatus.TIMEOUT, impatient.join().status());
+        held.forEach(call -> call.reply(call.body()));
+
+        assertArrayEquals(new byte[] {2}, patient.join());
+    }
+
+    @Test
+    void shouldRefuseWhileItClosesAndBeReachedAgainWhenItComesBack() throws Exception {
+        start();
+        final int port = server.address().getPort();
+        client.close();
+        client = new RpcClient(config().withTimes(1000, 1, 5));
+        final CompletableFuture<byte[]> underWay =
+            Threads.start(() -> client.call(NEVER, new byte[] {8}, LIMIT_MS));
+        while (held.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        final Thread closer = Thread.ofPlatform().start(server::close);
+        assertTrue(Threads.awaitWaiting(closer));
+        assertEquals(RpcStatus.SHUTTING_DOWN, failure(ECHO, new byte[0]).status());
+        held.poll().reply(new byte[] {8});
+        closer.join();
+        underWay.handle((reply, error) -> reply != null || error != null).join();
+        assertTrue(failure(ECHO, new byte[0]).status().isUncertain());
+
+        server = RpcServer.start(RpcServerConfig.loopback(port), handler);
+        byte[] reply = null;
+        while (reply == null) {
+            try {
+                reply = client.call(ECHO, new byte[] {3}, LIMIT_MS);
+            } catch (final RpcException e) {
+                assertTrue(e.status().isUncertain(), e.getMessage());
+            }
+        }
+        assertArrayEquals(new byte[] {3}, reply);
+    }
+
+    @Test
+    void shouldFailCallsUnderWayWhenTheConnectionEnds() throws IOException {
+        start(RpcServerConfig.loopback(0).withLimits(10, 4096, 5000, 0));
+        final CompletableFuture<RpcException> underWay = Threads.start(() ->
+            assertThrows(RpcException.class, () -> client.call(NEVER, new byte[0], LIMIT_MS)));
+        while (held.isEmpty()) {
+            Thread.onSpinWait();
+        }
+
+        server.close();
+
+        assertEquals(RpcStatus.DISCONNECTED, underWay.join().status());
+    }
+
+    @Test
+    void shouldFailWithinItsTimeWhenNobodyListens() throws IOException {
+        start();
+        server.close();
+        client = new RpcClient(config().withTimes(1000, 60_000, 60_000));
+
+        final RpcException first = failure(ECHO, new byte[0]);
+        final RpcException second = assertThrows(RpcException.class, () -> client.call(ECHO, new byte[0], 1));
+
+        assertEquals(RpcStatus.DISCONNECTED, first.status());
+        assertTrue(first.getMessage().contains("127.0.0.1:" + server.address().getPort()), first.getMessage());
+        assertEquals(RpcStatus.DISCONNECTED, second.status());
+    }
+
+    @Test
+    void shouldRefuseARequestOrReplyThatIsTooLarge() throws IOException {
+        start(RpcServerConfig.loopback(0).withLimits(10, 4096, 5000, 1000));
+
+        final RpcException e = failure(ECHO, new byte[4097]);
+        assertEquals(RpcStatus.TOO_LARGE, e.status());
+        assertTrue(e.getMessage().contains("4097") && e.getMessage().contains("4096"), e.getMessage());
+        assertEquals(4096, client.call(ECHO, new byte[4096], LIMIT_MS).length);
+    }
+
+    @Test
+    void shouldTellTheHandlerWhenAClientHasLeft() throws IOException {
+        start();
+        client.call(ECHO, new byte[0], LIMIT_MS);
+
+        client.close();
+        while (gone.get() == 0) {
+            Thread.onSpinWait();
+        }
+
+        assertEquals(0, server.connections());
+        assertThrows(RpcException.class, () -> client.call(ECHO, new byte[0], LIMIT_MS));
+    }
+
+    @Test
+    void shouldAnswerACallOnceWhateverTheHandlerDoes() throws IOException {
+        server = RpcServer.start(RpcServerConfig.loopback(0), call -> {
+            call.reply(new byte[] {1});
+            call.fail(new IllegalStateException("too late"));
+            call.reply(new byte[] {2});
+            throw new IllegalStateException("much too late");
+        });
+        client = new RpcClient(config());
+        for (int i = 0; i < 100; i++) {
+            assertArrayEquals(new byte[] {1}, client.call(1, new byte[0], LIMIT_MS));
+        }
+    }
+
+    @Test
+    void shouldWaitForCallsUnderWayWhenClosed() throws Exception {
+        start();
+        final CompletableFuture<byte[]> call = Threads.start(() -> client.call(NEVER, new byte[] {4}, LIMIT_MS));
+        while (held.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        final CountDownLatch closed = new CountDownLatch(1);
+        final Thread closer = Thread.ofPlatform().start(() -> {
+            server.close();
+            closed.countDown();
+        });
+        assertTrue(Threads.awaitWaiting(closer));
+
+        held.poll().reply(new byte[] {4});
+
+        closed.await();
+        try {
+            assertArrayEquals(new byte[] {4}, call.join());
+        } catch (final CompletionException e) {
+            // The answer was written; whether it was read before the connection ended is a race that the client knows.
+            assertTrue(((RpcException) e.getCause()).status().isUncertain());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package io.kvtier.store.cli.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Runs the programs of peers. None of them outlives this process, nor an interrupt of the thread that waits for it.
+ *
+ * <p><b>Threading:</b> stateless. <b>Blocking:</b> until the program has ended.
+ */
+final class Programs {
+    private Programs() {
+    }
+
+    /**
+     * How a program ended.
+     *
+     * @param status its exit status.
+     * @param text   what it printed, both streams together.
+     */
+    record Output(int status, String text) {
+        /** What it printed, when it ended well. */
+        String orFail(final String what) throws IOException {
+            if (status != 0) {
+                throw new IOException(what + " failed with status " + status + ": "
+                    + text.strip().replaceAll("\\s+", " "));
+            }
+            return text;
+        }
+    }
+
+    static Output run(final String... command) throws IOException, InterruptedException {
+        return run(List.of(command), Map.of());
+    }
+
+    static Output run(final List<String> command, final Map<String, String> environment)
+        throws IOException, InterruptedException {
+        final Process process = started(command, environment);
+        final Thread atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + command.getFirst());
+        Runtime.getRuntime().addShutdownHook(atTheEnd);
+        boolean ended = false;
+        try {
+            process.getOutputStream().close();
+            // Reading ignores interrupts; a program runs for seconds.
+            final String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            final int status = process.waitFor();
+            ended = true;
+            return new Output(status, text);
+        } finally {
+            if (!ended) {
+                process.destroyForcibly();
+            }
+            forget(atTheEnd);
+        }
+    }
+
+    /**
+     * A program that goes on until it is closed.
+     *
+     * <p><b>Threading:</b> one thread.
+     */
+    static final class Background implements AutoCloseable {
+        private final Process process;
+        private final Thread atTheEnd;
+        private final BufferedReader printed;
+
+        private Background(final Process process, final String name) {
+            this.process = process;
+            this.atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + name);
+            this.printed = process.inputReader(StandardCharsets.UTF_8);
+            Runtime.getRuntime().addShutdownHook(atTheEnd);
+        }
+
+        /** Reads what it prints up to the first line with a prefix, and gives that line. */
+        String line(final String prefix) throws IOException {
+            final StringBuilder before = new StringBuilder();
+            String line = printed.readLine();
+            while (line != null && !line.startsWith(prefix)) {
+                before.append(line).append(' ');
+                line = printed.readLine();
+            }
+            if (line == null) {
+                throw new IOException("a program that should go on has ended: " + before.toString().strip());
+            }
+            return line;
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
+            forget(atTheEnd);
+        }
+    }
+
+    /** Starts a program; both its output streams are one. What it prints after the awaited line must be little. */
+    static Background start(final List<String> command) throws IOException {
+        return new Background(started(command, Map.of()), command.getFirst());
+    }
+
+    private static Process started(final List<String> command, final Map<String, String> environment)
+        throws IOException {
+        final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().put("LC_ALL", "C");
+        builder.environment().putAll(environment);
+        return builder.start();
+    }
+
+    private static void forget(final Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (final IllegalStateException expected) {
+            // The JVM is ending, and the hook runs.
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.kvtier.store.cli.bench;
+
+/** What the figures of a row count, and which way is better. */
+enum Unit {
+    /** Throughput. */
+    MIB_PER_SECOND("MiB/s", true),
+    /** Time of one call. */
+    NANOSECONDS("ns", false),
+    /** Memory. */
+    BYTES("bytes", false);
+
+    private final String text;
+    private final boolean moreIsBetter;
+
+    Unit(final String text, final boolean moreIsBetter) {
+        this.text = text;
+        this.moreIsBetter = moreIsBetter;
+    }
+
+    String text() {
+        return text;
+    }
+
+    /** How good one figure is beside another; the bigger, the better for us, whatever is counted. */
+    double ratio(final double ours, final double peer) {
+        return moreIsBetter ? ours / peer : peer / ours;
+    }
+}

@@ -1,0 +1,111 @@
+package io.kvtier.transport.file;
+
+import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.bindings.uring.UringFile;
+import io.kvtier.bindings.uring.UringRing;
+import io.kvtier.transport.TransportSegment;
+import java.util.List;
+
+/**
+ * The descriptors of one file, and how each ring names them.
+ *
+ * <p><b>Threading:</b> opening and closing are for any thread; what a ring knows is touched by the ring's thread only,
+ * at the ring's place of the arrays. <b>Blocking:</b> closing waits for the rings to let go of the descriptors, which
+ * they do between two waits.
+ */
+final class UringSegment implements TransportSegment {
+    private final FileHandle handle;
+    private final PosixFile buffered;
+    private final PosixFile direct;
+    private final UringFile[] bufferedOf;
+    private final UringFile[] directOf;
+    private final List<UringWorker> workers;
+    private final long timeoutMs;
+
+    private UringSegment(final FileHandle handle, final PosixFile buffered, final PosixFile direct,
+        final List<UringWorker> workers, final long timeoutMs) {
+        this.timeoutMs = timeoutMs;
+        this.handle = handle;
+        this.buffered = buffered;
+        this.direct = direct;
+        this.workers = workers;
+        bufferedOf = new UringFile[workers.size()];
+        directOf = new UringFile[workers.size()];
+    }
+
+    static UringSegment open(final FileOpener opener, final String path, final boolean wantDirect,
+        final List<UringWorker> workers, final long timeoutMs) {
+        final FileHandle handle = FileHandle.open(opener, path, wantDirect);
+        final PosixFile buffered = opener.descriptor(handle.buffered());
+        final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
+        if (buffered == null || handle.direct() != null && direct == null) {
+            handle.close();
+            throw new IllegalArgumentException(path + " has no descriptor that a ring could name: it was opened by "
+                + opener);
+        }
+        return new UringSegment(handle, buffered, direct, workers, timeoutMs);
+    }
+
+    FileHandle handle() {
+        return handle;
+    }
+
+    /** Whether a ring knows one of the files. */
+    boolean isKnown(final int worker) {
+        return directOf[worker] != null || bufferedOf[worker] != null;
+    }
+
+    /**
+     * A file as a ring names it; makes it known to the ring when it is not yet.
+     *
+     * @param worker   index of the ring.
+     * @param ring     the ring; the caller is its thread.
+     * @param byDirect whether the direct descriptor is meant.
+     */
+    UringFile named(final int worker, final UringRing ring, final boolean byDirect) {
+        final UringFile[] known = byDirect ? directOf : bufferedOf;
+        if (known[worker] == null) {
+            known[worker] = ring.attach(byDirect ? direct : buffered);
+        }
+        return known[worker];
+    }
+
+    /** Takes the files off a ring; on the ring's thread, with no operation on them open. */
+    void detach(final int worker) {
+        final UringFile first = directOf[worker];
+        final UringFile second = bufferedOf[worker];
+        forget(worker);
+        try {
+            if (first != null) {
+                first.close();
+            }
+        } finally {
+            if (second != null) {
+                second.close();
+            }
+        }
+    }
+
+    /** The ring is gone, and with it what it knew. */
+    void forget(final int worker) {
+        directOf[worker] = null;
+        bufferedOf[worker] = null;
+    }
+
+    @Override
+    public long byteSize() {
+        return handle.byteSize();
+    }
+
+    @Override
+    public void close() {
+        try {
+            // No slice is under way, so what the rings know of the files does not change. A ring that does not answer
+            // keeps its references, and so the descriptors open, until it goes.
+            UringWorker.onAll(workers.stream().filter(worker -> isKnown(worker.index())).toList(), timeoutMs,
+                worker -> worker.detach(this));
+        } finally {
+            handle.close();
+        }
+    }
+}

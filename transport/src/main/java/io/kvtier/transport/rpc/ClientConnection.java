@@ -1,0 +1,236 @@
+package io.kvtier.transport.rpc;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * One connection to a server, shared by all threads that call.
+ *
+ * <p><b>Threading:</b> there is no thread that reads: of those who wait for a reply one holds the lock to read, hands
+ * every reply that comes to its caller, and leaves the lock when its own has come; it then wakes another one to read
+ * on. So a lone caller reads its reply itself, and no thread is switched. A caller that arrives between finds the lock
+ * free, or its call is in the map before the reader looks for a successor, and is woken. <b>Lifetime:</b> ends with the
+ * first error: all calls under way fail, and none is begun.
+ */
+final class ClientConnection {
+    private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
+    private static final int MAX_PENDING_CALLS = 64 << 20;
+
+    private final Socket socket;
+    private final String peer;
+    private final FrameInput in;
+    private final FrameOutput out;
+    private final int maxReply;
+    private final int maxRequest;
+    private final AtomicLong ids = new AtomicLong();
+    private final Map<Long, Call> calls = new ConcurrentHashMap<>();
+    private final ReentrantLock readLock = new ReentrantLock();
+    private volatile RpcException broken;
+
+    private static final class Call {
+        private final Thread caller = Thread.currentThread();
+        private byte[] reply;
+        private RpcException failure;
+        private volatile boolean done;
+
+        /** The first end counts: a reply that has come is not made a failure by the end of the connection. */
+        synchronized void end(final byte[] with, final RpcException error) {
+            if (!done) {
+                reply = with;
+                failure = error;
+                done = true;
+                LockSupport.unpark(caller);
+            }
+        }
+    }
+
+    private ClientConnection(final Socket socket, final RpcClientConfig config) throws IOException {
+        this.socket = socket;
+        this.peer = config.host() + ':' + config.port();
+        this.in = new FrameInput(socket.getInputStream());
+        this.out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_CALLS);
+        this.maxReply = config.maxBodyBytes();
+        this.maxRequest = new Handshake(in, out, config.secret(), maxReply).greet(config.name()).maxBody();
+    }
+
+    /** Connects; the time limit is for all of it. */
+    static ClientConnection open(final RpcClientConfig config) {
+        final String peer = config.host() + ':' + config.port();
+        final Socket plain = new Socket();
+        try {
+            final int timeout = (int) Math.min(config.connectTimeoutMs(), Integer.MAX_VALUE);
+            plain.connect(new InetSocketAddress(config.host(), config.port()), timeout);
+            plain.setTcpNoDelay(true);
+            plain.setKeepAlive(true);
+            final Socket socket = config.tls() == null ? plain : secure(plain, config);
+            socket.setSoTimeout(timeout);
+            final ClientConnection connection = new ClientConnection(socket, config);
+            socket.setSoTimeout(0);
+            return connection;
+        } catch (final IOException e) {
+            closeQuietly(plain);
+            throw new RpcException(RpcStatus.DISCONNECTED, "cannot connect to " + peer + ": " + e.getMessage(), e);
+        } catch (final MalformedMessageException e) {
+            closeQuietly(plain);
+            throw new RpcException(RpcStatus.MALFORMED, peer + " does not speak this protocol: " + e.getMessage(), e);
+        } catch (final RuntimeException e) {
+            closeQuietly(plain);
+            throw e;
+        }
+    }
+
+    private static Socket secure(final Socket plain, final RpcClientConfig config) throws IOException {
+        final SSLSocket secure =
+            (SSLSocket) config.tls().getSocketFactory().createSocket(plain, config.host(), config.port(), true);
+        final SSLParameters parameters = secure.getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        secure.setSSLParameters(parameters);
+        return secure;
+    }
+
+    boolean isBroken() {
+        return broken != null;
+    }
+
+    byte[] call(final int method, final byte[] body, final long timeoutMs) {
+        if (body.length > maxRequest) {
+            throw new RpcException(RpcStatus.TOO_LARGE, "a request of " + body.length + " bytes; " + peer + " takes "
+                + maxRequest, null);
+        }
+        final long id = ids.incrementAndGet();
+        final Call call = new Call();
+        calls.put(id, call);
+        try {
+            send(id, method, body, timeoutMs);
+            await(call, method, timeoutMs);
+        } finally {
+            calls.remove(id);
+        }
+        if (call.failure != null) {
+            throw call.failure;
+        }
+        return call.reply;
+    }
+
+    void close(final RpcException why) {
+        if (broken == null) {
+            broken = why;
+        }
+        closeQuietly(socket);
+        calls.values().forEach(call -> call.end(null, broken));
+    }
+
+    private void send(final long id, final int method, final byte[] body, final long timeoutMs) {
+        if (!out.add(RpcFrame.CALL, method, id, timeoutMs, body)) {
+            throw new RpcException(RpcStatus.BUSY, peer + " does not take the calls that wait to be sent", null);
+        }
+        try {
+            out.flush();
+        } catch (final IOException e) {
+            close(disconnected(e));
+        }
+        if (broken != null) {
+            throw broken;
+        }
+    }
+
+    private void await(final Call call, final int method, final long timeoutMs) {
+        final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        boolean interrupted = false;
+        while (!call.done) {
+            final long left = timeoutMs == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
+            if (left <= 0) {
+                break;
+            }
+            if (readLock.tryLock()) {
+                try {
+                    readUntilDone(call, timeoutMs == 0 ? 0 : deadline);
+                } finally {
+                    readLock.unlock();
+                }
+                wakeAnother();
+            } else {
+                LockSupport.parkNanos(this, left);
+                interrupted |= Thread.interrupted();
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (!call.done) {
+            throw new RpcException(RpcStatus.TIMEOUT, peer + " did not answer method " + method + " within " + timeoutMs
+                + " ms", null);
+        }
+    }
+
+    private void readUntilDone(final Call call, final long deadline) {
+        try {
+            while (!call.done && broken == null) {
+                if (deadline != 0) {
+                    final long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                    socket.setSoTimeout((int) Math.clamp(leftMs, 1, Integer.MAX_VALUE));
+                } else {
+                    socket.setSoTimeout(0);
+                }
+                in.next(maxReply);
+                receive();
+            }
+        } catch (final SocketTimeoutException e) {
+            LOG.log(Logger.Level.TRACE, "a caller has waited enough; another one reads on");
+        } catch (final IOException e) {
+            close(disconnected(e));
+        } catch (final MalformedMessageException e) {
+            close(new RpcException(RpcStatus.MALFORMED, peer + " sent what is no frame: " + e.getMessage(), e));
+        } catch (final RpcException e) {
+            close(e);
+        }
+    }
+
+    private RpcException disconnected(final IOException why) {
+        return new RpcException(RpcStatus.DISCONNECTED, "the connection to " + peer + " ended: " + why.getMessage(),
+            why);
+    }
+
+    private void receive() {
+        final boolean failed = in.type() == RpcFrame.FAILURE;
+        if (failed && in.id() == 0) {
+            throw Handshake.failure(in);
+        }
+        if (!failed && in.type() != RpcFrame.REPLY) {
+            throw new RpcException(RpcStatus.MALFORMED, peer + " sent a frame of type " + in.type()
+                + "; a server sends replies and failures", null);
+        }
+        final Call call = calls.get(in.id());
+        if (call != null) {
+            call.end(failed ? null : in.body(), failed ? Handshake.failure(in) : null);
+        }
+    }
+
+    private void wakeAnother() {
+        for (final Call call : calls.values()) {
+            if (!call.done) {
+                LockSupport.unpark(call.caller);
+                return;
+            }
+        }
+    }
+
+    private static void closeQuietly(final Socket socket) {
+        try {
+            socket.close();
+        } catch (final IOException e) {
+            LOG.log(Logger.Level.DEBUG, "a socket could not be closed", e);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package io.kvtier.transport.rpc;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Calls a server over one connection, which is made when it is first needed and made anew when it has broken.
+ *
+ * <p>A call whose outcome is not known ({@link RpcStatus#isUncertain()}) is not repeated here: only the caller knows
+ * whether that may be done. After an attempt to connect has failed the next one waits, longer each time, and callers
+ * whose time is over before it fail at once.
+ *
+ * <p><b>Threading:</b> thread-safe; threads share the connection and do not wait for one another's replies.
+ * <b>Blocking:</b> {@link #call} until the reply has come or the time is over; a virtual thread parks, except while it
+ * reads for all on a JDK before 24.
+ */
+public final class RpcClient implements AutoCloseable {
+    private final RpcClientConfig config;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private volatile ClientConnection connection;
+    private boolean connecting;
+    private boolean closed;
+    private long nextBackoffMs;
+    private long notBeforeNanos;
+    private RpcException lastFailure;
+
+    /**
+     * A client that has not connected yet.
+     *
+     * @param config where to, and limits.
+     */
+    public RpcClient(final RpcClientConfig config) {
+        this.config = config;
+        this.nextBackoffMs = config.backoffMs();
+        this.notBeforeNanos = System.nanoTime();
+    }
+
+    /**
+     * Calls a method.
+     *
+     * @param method    its number.
+     * @param body      its request; not to be changed until this returns.
+     * @param timeoutMs milliseconds, connecting included; more than 0.
+     * @return its reply.
+     * @throws RpcException when it failed, or may have.
+     */
+    public byte[] call(final int method, final byte[] body, final long timeoutMs) {
+        if (timeoutMs < 1) {
+            throw new IllegalArgumentException("timeoutMs is " + timeoutMs + "; every call has a limit of at least 1");
+        }
+        final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        ClientConnection open = connection;
+        long left = timeoutMs;
+        if (open == null || open.isBroken()) {
+            open = connect(deadline);
+            left = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime()));
+        }
+        return open.call(method, body, left);
+    }
+
+    /** Ends the connection: calls under way fail, and so do later ones. A second call does nothing. */
+    @Override
+    public void close() {
+        final ClientConnection open;
+        lock.lock();
+        try {
+            closed = true;
+            open = connection;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        if (open != null) {
+            open.close(closedException());
+        }
+    }
+
+    private ClientConnection connect(final long deadline) {
+        boolean mine = false;
+        lock.lock();
+        try {
+            while (!mine) {
+                if (closed) {
+                    throw closedException();
+                }
+                if (connection != null && !connection.isBroken()) {
+                    return connection;
+                }
+                mine = !connecting && System.nanoTime() - notBeforeNanos >= 0;
+                if (!mine) {
+                    awaitTurn(deadline);
+                }
+            }
+            connecting = true;
+        } finally {
+            lock.unlock();
+        }
+        return open();
+    }
+
+    /** Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline. */
+    private void awaitTurn(final long deadline) {
+        final long now = System.nanoTime();
+        final long until = connecting ? deadline : notBeforeNanos;
+        if (deadline - now <= 0 || until - deadline > 0) {
+            throw lastFailure != null ? lastFailure : new RpcException(RpcStatus.TIMEOUT, "no connection to "
+                + config.host() + ':' + config.port() + " in time", null);
+        }
+        try {
+            changed.awaitNanos(until - now);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new RpcException(RpcStatus.DISCONNECTED, "interrupted while connecting to " + config.host() + ':'
+                + config.port(), e);
+        }
+    }
+
+    private ClientConnection open() {
+        ClientConnection fresh = null;
+        RpcException failure = null;
+        try {
+            fresh = ClientConnection.open(config);
+        } catch (final RpcException e) {
+            failure = e;
+        }
+        lock.lock();
+        try {
+            connecting = false;
+            changed.signalAll();
+            lastFailure = failure;
+            if (failure != null) {
+                notBeforeNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(nextBackoffMs);
+                nextBackoffMs = Math.min(config.maxBackoffMs(), 2 * nextBackoffMs);
+                throw failure;
+            }
+            nextBackoffMs = config.backoffMs();
+            connection = fresh;
+            if (closed) {
+                fresh.close(closedException());
+            }
+            return fresh;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static RpcException closedException() {
+        return new RpcException(RpcStatus.DISCONNECTED, "the client is closed", null);
+    }
+}

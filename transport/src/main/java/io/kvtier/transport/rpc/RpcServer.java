@@ -1,0 +1,206 @@
+package io.kvtier.transport.rpc;
+
+import io.kvtier.transport.Gate;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import javax.net.ssl.SSLServerSocket;
+
+/**
+ * Listens, and hands the calls of its clients to a handler.
+ *
+ * <p>A peer that breaks the protocol, is too slow with the handshake, does not know the secret or is one too many is
+ * told so where that can be done, and its connection ends; the others are served on. What went wrong is logged the
+ * first time, and then each time the number of its kind has doubled.
+ *
+ * <p><b>Threading:</b> thread-safe; one virtual thread a connection, one platform thread that accepts and one that
+ * watches the time of handshakes, all daemons. <b>Lifetime:</b> {@link #close()} stops listening, waits for calls under
+ * way and ends the connections.
+ */
+public final class RpcServer implements AutoCloseable {
+    private static final Logger LOG = System.getLogger(RpcServer.class.getName());
+    private static final int BACKLOG = 1024;
+    private static final long ACCEPT_PAUSE_MS = 100;
+
+    private final RpcServerConfig config;
+    private final RpcHandler handler;
+    private final ServerSocket listener;
+    private final Thread acceptor;
+    private final ScheduledThreadPoolExecutor clock;
+    private final Map<Long, ServerConnection> connections = new ConcurrentHashMap<>();
+    private final Gate calls = new Gate();
+    private final AtomicLong numbers = new AtomicLong();
+    private final LongAdder refused = new LongAdder();
+    private final Map<String, AtomicLong> notes = new ConcurrentHashMap<>();
+
+    private RpcServer(final RpcServerConfig config, final RpcHandler handler, final ServerSocket listener) {
+        this.config = config;
+        this.handler = handler;
+        this.listener = listener;
+        this.clock = new ScheduledThreadPoolExecutor(1,
+            task -> Thread.ofPlatform().daemon().name("kvtier-rpc-clock").unstarted(task));
+        this.clock.setRemoveOnCancelPolicy(true);
+        this.acceptor = Thread.ofPlatform().daemon().name("kvtier-rpc-accept").unstarted(this::accept);
+    }
+
+    /**
+     * Listens from now on.
+     *
+     * @param config  where, and limits.
+     * @param handler gets the calls.
+     * @return the server.
+     * @throws IOException when the address cannot be bound, naming it.
+     */
+    public static RpcServer start(final RpcServerConfig config, final RpcHandler handler) throws IOException {
+        final ServerSocket listener = config.tls() == null ? new ServerSocket()
+            : config.tls().getServerSocketFactory().createServerSocket();
+        try {
+            if (listener instanceof SSLServerSocket secure) {
+                secure.setNeedClientAuth(config.clientCertificate());
+            }
+            listener.setReuseAddress(true);
+            listener.bind(config.address(), BACKLOG);
+        } catch (final IOException e) {
+            listener.close();
+            throw new IOException("cannot listen at " + config.address() + ": " + e.getMessage()
+                + "; is another server there?", e);
+        }
+        final RpcServer server = new RpcServer(config, handler, listener);
+        server.acceptor.start();
+        return server;
+    }
+
+    /**
+     * Where it listens.
+     *
+     * @return the address with the port that was really taken.
+     */
+    public InetSocketAddress address() {
+        return (InetSocketAddress) listener.getLocalSocketAddress();
+    }
+
+    /**
+     * How many clients there are.
+     *
+     * @return connections, those in their handshake included.
+     */
+    public int connections() {
+        return connections.size();
+    }
+
+    /**
+     * How many connections were ended because there were too many.
+     *
+     * @return the count since the start.
+     */
+    public long refused() {
+        return refused.sum();
+    }
+
+    /**
+     * Stops listening, answers calls that come with SHUTTING_DOWN, waits for those under way, ends the connections. A
+     * second call does nothing.
+     */
+    @Override
+    public void close() {
+        if (!calls.close()) {
+            return;
+        }
+        try {
+            listener.close();
+        } catch (final IOException e) {
+            LOG.log(Logger.Level.WARNING, "the listening socket could not be closed", e);
+        }
+        if (!calls.awaitEmpty(config.drainTimeoutMs())) {
+            LOG.log(Logger.Level.WARNING, "calls were still under way after {0} ms; their clients get no answer",
+                config.drainTimeoutMs());
+        }
+        connections.values().forEach(ServerConnection::close);
+        clock.shutdownNow();
+        acceptor.interrupt();
+    }
+
+    RpcServerConfig config() {
+        return config;
+    }
+
+    RpcHandler handler() {
+        return handler;
+    }
+
+    Gate calls() {
+        return calls;
+    }
+
+    /** Ends a connection whose handshake takes too long; to be cancelled when it is over. */
+    Future<?> closeAfterHandshakeTime(final ServerConnection connection) {
+        return clock.schedule(() -> {
+            note("a handshake was not over in time", connection.peer(), null);
+            connection.close();
+        }, config.handshakeTimeoutMs(), TimeUnit.MILLISECONDS);
+    }
+
+    void ended(final ServerConnection connection) {
+        connections.remove(connection.number());
+        try {
+            handler.disconnected(connection.number());
+        } catch (final RuntimeException e) {
+            LOG.log(Logger.Level.WARNING, "a handler failed on the end of a connection", e);
+        }
+    }
+
+    /** Logs the first of a kind, and then each time their number has doubled. */
+    void note(final String kind, final String peer, final Throwable error) {
+        final long count = notes.computeIfAbsent(kind, any -> new AtomicLong()).incrementAndGet();
+        if (Long.bitCount(count) == 1) {
+            LOG.log(Logger.Level.WARNING, () -> kind + " (" + count + " so far): " + peer
+                + (error == null ? "" : ": " + error.getMessage()));
+        }
+    }
+
+    private void accept() {
+        while (!calls.isClosed()) {
+            try {
+                admit(listener.accept());
+            } catch (final IOException e) {
+                if (!calls.isClosed()) {
+                    note("a connection could not be accepted", "", e);
+                    pause();
+                }
+            }
+        }
+    }
+
+    private void admit(final Socket socket) {
+        final ServerConnection connection = new ServerConnection(this, socket, numbers.incrementAndGet());
+        if (connections.size() >= config.maxConnections()) {
+            refused.increment();
+            note("more than " + config.maxConnections() + " connections", connection.peer(), null);
+            connection.close();
+            return;
+        }
+        connections.put(connection.number(), connection);
+        connection.start();
+        if (calls.isClosed()) {
+            connection.close();
+        }
+    }
+
+    /** No descriptor left, most likely: the next attempt would fail as well. */
+    private static void pause() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(ACCEPT_PAUSE_MS);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package io.kvtier.transport.rpc;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.net.Socket;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+
+/**
+ * One client of a server. Its thread reads the calls and hands each to the handler; answers given meanwhile by that
+ * thread are written before it waits for the next call, in one write however many they are. Answers from other threads
+ * are written by a second thread, which exists from the first of them on, so that nobody who answers waits for a client
+ * that does not read.
+ *
+ * <p><b>Threading:</b> {@link #run} on one thread; {@link #answer} and {@link #close} on any.
+ */
+final class ServerConnection {
+    private static final Logger LOG = System.getLogger(ServerConnection.class.getName());
+    /** A client that lets this many bytes of answers pile up does not read, and is given up. */
+    private static final int MAX_PENDING_ANSWERS = 64 << 20;
+
+    private final RpcServer server;
+    private final Socket socket;
+    private final long number;
+    private final Semaphore toWrite = new Semaphore(0);
+    private final Thread thread;
+    private volatile String peer;
+    private FrameInput in;
+    private volatile FrameOutput out;
+    private Thread writer;
+    private volatile boolean closed;
+
+    ServerConnection(final RpcServer server, final Socket socket, final long number) {
+        this.server = server;
+        this.socket = socket;
+        this.number = number;
+        this.peer = String.valueOf(socket.getRemoteSocketAddress());
+        this.thread = Thread.ofVirtual().name("kvtier-rpc-" + number).unstarted(this::run);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    long number() {
+        return number;
+    }
+
+    String peer() {
+        return peer;
+    }
+
+    void answer(final int type, final int code, final long id, final byte[] body, final boolean counted) {
+        if (!closed) {
+            add(type, code, id, body);
+        }
+        if (counted) {
+            server.calls().leave();
+        }
+    }
+
+    private void add(final int type, final int code, final long id, final byte[] body) {
+        final FrameOutput output = out;
+        if (!output.add(type, code, id, 0, body)) {
+            server.note("a client does not read its answers", peer, null);
+            close();
+        } else if (Thread.currentThread() != thread) {
+            startWriter();
+            toWrite.release();
+        }
+    }
+
+    RpcException unexpected(final int method, final Throwable error) {
+        LOG.log(Logger.Level.WARNING, () -> "method " + method + " failed for " + peer, error);
+        return new RpcException(RpcStatus.INTERNAL, "the server failed on method " + method + ": " + error, null);
+    }
+
+    /** Ends the connection. A second call does nothing. */
+    void close() {
+        closed = true;
+        try {
+            socket.close();
+        } catch (final IOException e) {
+            LOG.log(Logger.Level.DEBUG, "a socket could not be closed", e);
+        }
+        toWrite.release();
+    }
+
+    private void run() {
+        try {
+            serve();
+        } catch (final EOFException e) {
+            LOG.log(Logger.Level.DEBUG, "{0} has left", peer);
+        } catch (final RpcException e) {
+            server.note(e.status().toString(), peer, e);
+            sayLast(e.wireCode(), e.getMessage());
+        } catch (final MalformedMessageException e) {
+            server.note("MALFORMED", peer, e);
+            sayLast(RpcStatus.MALFORMED.code(), e.getMessage());
+        } catch (final IOException e) {
+            if (!closed) {
+                server.note("a connection broke", peer, e);
+            }
+        } catch (final RuntimeException | Error e) {
+            server.note("a connection failed", peer, e);
+        } finally {
+            close();
+            server.ended(this);
+        }
+    }
+
+    private void serve() throws IOException {
+        greet();
+        while (!closed) {
+            if (!in.hasBuffered()) {
+                out.flush();
+            }
+            in.next(server.config().maxBodyBytes());
+            if (in.type() != RpcFrame.CALL) {
+                throw new RpcException(RpcStatus.MALFORMED, "a frame of type " + in.type()
+                    + " came; a client sends calls", null);
+            }
+            handle(new RpcCall(this, in, server.calls().tryEnter()));
+        }
+    }
+
+    private void greet() throws IOException {
+        final Future<?> watch = server.closeAfterHandshakeTime(this);
+        try {
+            socket.setTcpNoDelay(true);
+            socket.setKeepAlive(true);
+            in = new FrameInput(socket.getInputStream());
+            out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_ANSWERS);
+            final Handshake handshake =
+                new Handshake(in, out, server.config().secret(), server.config().maxBodyBytes());
+            peer = handshake.answer().name() + '@' + peer;
+        } finally {
+            watch.cancel(false);
+        }
+    }
+
+    private void handle(final RpcCall call) {
+        try {
+            if (server.calls().isClosed()) {
+                throw new RpcException(RpcStatus.SHUTTING_DOWN, "the server is closing", null);
+            }
+            server.handler().handle(call);
+        } catch (final RuntimeException | Error e) {
+            call.fail(e);
+        }
+    }
+
+    private void sayLast(final int code, final String message) {
+        final FrameOutput output = out;
+        if (output == null || closed) {
+            return;
+        }
+        try {
+            output.add(RpcFrame.FAILURE, code, 0, 0, Handshake.failureBody(message));
+            output.flush();
+            socket.shutdownOutput();
+        } catch (final IOException | UnsupportedOperationException e) {
+            LOG.log(Logger.Level.DEBUG, "the last word did not reach " + peer, e);
+        }
+    }
+
+    private synchronized void startWriter() {
+        if (writer == null) {
+            writer = Thread.ofVirtual().name("kvtier-rpc-" + number + "-writer").start(this::write);
+        }
+    }
+
+    private void write() {
+        while (!closed) {
+            toWrite.acquireUninterruptibly();
+            toWrite.drainPermits();
+            try {
+                out.flush();
+            } catch (final IOException e) {
+                close();
+            }
+        }
+    }
+}

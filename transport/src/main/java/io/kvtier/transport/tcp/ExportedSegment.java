@@ -1,0 +1,111 @@
+package io.kvtier.transport.tcp;
+
+import io.kvtier.alloc.HostMemory;
+import io.kvtier.bindings.RefCount;
+import io.kvtier.transport.AccessToken;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+
+/**
+ * Memory that others can read, and perhaps write, as long as this is open.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> keeps its region from being released until it is closed and the
+ * last request on it has ended. <b>Blocking:</b> {@link #close()} waits for running requests, each of which ends or
+ * loses its connection within the server's {@code requestMs} for a frame.
+ */
+public final class ExportedSegment implements AutoCloseable {
+    private final String name;
+    private final String address;
+    private final HostMemory region;
+    private final AccessToken token;
+    private final Permission permission;
+    private final Consumer<ExportedSegment> unlist;
+    private final CountDownLatch released = new CountDownLatch(1);
+    private final RefCount uses;
+
+    /** An export over a region that was retained for it. */
+    ExportedSegment(final String name, final String address, final HostMemory region, final AccessToken token,
+        final Permission permission, final Consumer<ExportedSegment> unlist) {
+        this.name = name;
+        this.address = address;
+        this.region = region;
+        this.token = token;
+        this.permission = permission;
+        this.unlist = unlist;
+        this.uses = new RefCount(() -> {
+            region.release();
+            released.countDown();
+        });
+    }
+
+    /**
+     * Its name.
+     *
+     * @return the name it was exported under.
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * What a client opens.
+     *
+     * @return {@code tcp://host:port/name}, with the host that the server listens on.
+     */
+    public String address() {
+        return address;
+    }
+
+    /**
+     * What a client has to show.
+     *
+     * @return the token.
+     */
+    public AccessToken token() {
+        return token;
+    }
+
+    /**
+     * What others may do.
+     *
+     * @return the permission.
+     */
+    public Permission permission() {
+        return permission;
+    }
+
+    /**
+     * Refuses new requests and waits for running ones. A second call only waits. An interrupt does not end the wait; it
+     * is kept for the caller.
+     */
+    @Override
+    public void close() {
+        unlist.accept(this);
+        uses.close();
+        boolean interrupted = false;
+        while (true) {
+            try {
+                released.await();
+                break;
+            } catch (final InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    HostMemory region() {
+        return region;
+    }
+
+    /** Begins a request; false when the export is closed. Paired with {@link #endUse()}. */
+    boolean tryUse() {
+        return uses.tryAcquire();
+    }
+
+    void endUse() {
+        uses.release();
+    }
+}
