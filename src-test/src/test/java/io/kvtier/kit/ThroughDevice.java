@@ -3,7 +3,6 @@ package io.kvtier.kit;
 import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryRegion;
-import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Registration;
@@ -24,7 +23,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -180,13 +178,6 @@ public final class ThroughDevice implements Transport {
     public void sync(final Slice slice) {
         engine.sync(((Handle) slice.handle()).segment()).future()
             .whenCompleteAsync((same, problem) -> end(slice, problem), callbacks);
-    }
-
-    /** How many pieces of device memory were registered, and with which transports. */
-    public synchronized Set<Availability> registered() {
-        final Set<Availability> results = new java.util.HashSet<>();
-        registrations.forEach(one -> results.addAll(one.results().values()));
-        return results;
     }
 
     @Override

@@ -21,7 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** A transport over a simulated library, with an engine, device memory and files; closing checks that nothing is left. */
+/** A transport over a simulated library, with engines, device memory and files; closing checks that all is gone. */
 final class GdsRig implements AutoCloseable {
     static final int BLOCK = 4096;
     /** The library's own buffers. */

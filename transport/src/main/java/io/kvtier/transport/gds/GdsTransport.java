@@ -23,6 +23,7 @@ import io.kvtier.transport.TransportSegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -47,8 +48,8 @@ public final class GdsTransport implements Transport {
     private final Registrations registrations = new Registrations();
     private final List<Lane> lanes = new ArrayList<>();
     private final IoThreads callers;
+    private final AtomicBoolean closed = new AtomicBoolean();
     private volatile Capability capability;
-    private boolean closed;
 
     /** One that cannot be used. */
     private GdsTransport(final Availability why) {
@@ -281,7 +282,8 @@ public final class GdsTransport implements Transport {
 
     @Override
     public void cancel(final Slice slice) {
-        if (slice.region() instanceof DeviceRegion region) {
+        // It may have ended meanwhile.
+        if (slice.region() instanceof DeviceRegion region && laneOf(region) >= 0) {
             lanes.get(laneOf(region)).cancel();
         }
     }
@@ -341,11 +343,8 @@ public final class GdsTransport implements Transport {
 
     @Override
     public void close() {
-        synchronized (registrations) {
-            if (closed || driver == null) {
-                return;
-            }
-            closed = true;
+        if (driver == null || !closed.compareAndSet(false, true)) {
+            return;
         }
         lanes.forEach(Lane::close);
         callers.close();
