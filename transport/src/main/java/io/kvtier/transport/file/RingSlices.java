@@ -323,10 +323,12 @@ final class RingSlices implements CompletionHandler {
     }
 
     private UringFile named(final UringSegment segment, final boolean direct) {
-        if (!segment.isKnown(worker)) {
+        final boolean first = !segment.isKnown(worker);
+        final UringFile file = segment.named(worker, ring, direct);
+        if (first) {
             known.add(segment);
         }
-        return segment.named(worker, ring, direct);
+        return file;
     }
 
     private void checkTaken(final int slot, final boolean taken) {

@@ -24,11 +24,11 @@ final class UringSegment implements TransportSegment {
 
     private UringSegment(final FileHandle handle, final PosixFile buffered, final PosixFile direct,
         final List<UringWorker> workers, final long timeoutMs) {
-        this.timeoutMs = timeoutMs;
         this.handle = handle;
         this.buffered = buffered;
         this.direct = direct;
         this.workers = workers;
+        this.timeoutMs = timeoutMs;
         bufferedOf = new UringFile[workers.size()];
         directOf = new UringFile[workers.size()];
     }
