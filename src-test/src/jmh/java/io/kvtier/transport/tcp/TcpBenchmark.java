@@ -1,5 +1,6 @@
 package io.kvtier.transport.tcp;
 
+import com.sun.management.ThreadMXBean;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.Commands;
@@ -11,6 +12,7 @@ import io.kvtier.transport.TransferEngine;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +31,7 @@ public final class TcpBenchmark {
     private static final double GOAL = 0.8;
     private static final long NANOS = 1_000_000_000L;
     private static final long REGION_BYTES = 256L << 20;
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int WARM_SECONDS = 3;
     private static final List<String> FLAGS = List.of("--enable-native-access=ALL-UNNAMED",
         "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED", "-XX:+IgnoreUnrecognizedVMOptions",
@@ -121,6 +124,7 @@ public final class TcpBenchmark {
         final double[] ourCpu = new double[rounds];
         final double[] peer = new double[rounds];
         final double[] peerCpu = new double[rounds];
+        final double[] heap = new double[rounds];
         try (TransferEngine engine =
             TransferEngine.open(TransferConfig.DEFAULT, List.of(new TcpTransport(config)))) {
             final Segment segment = engine.openSegment(rig.address, rig.token);
@@ -128,7 +132,10 @@ public final class TcpBenchmark {
             ring.run(WARM_SECONDS * NANOS);
             for (int i = 0; i < rounds; i++) {
                 final double before = rig.cpuSeconds();
+                final long allocated = THREADS.getTotalThreadAllocatedBytes();
                 ours[i] = ring.run(seconds * NANOS);
+                heap[i] = (THREADS.getTotalThreadAllocatedBytes() - allocated)
+                    / (ours[i] * seconds * NANOS / row.bytes);
                 ourCpu[i] = (rig.cpuSeconds() - before) / (ours[i] * seconds);
                 final Iperf.Result result = rig.iperf.run(row.bytes, row.streams, seconds);
                 peer[i] = result.rate();
@@ -138,9 +145,11 @@ public final class TcpBenchmark {
         final double mine = median(ours);
         final double other = median(peer);
         System.out.printf(Locale.ROOT, "{\"row\": \"%s\", \"unit\": \"GB/s\", \"ours\": %.3f, \"peer\": \"iperf3\", "
-            + "\"peer_value\": %s, \"ratio\": %s, \"goal\": %.1f, \"ours_cpu_s_per_gb\": %.2f, "
-            + "\"peer_cpu_s_per_gb\": %s, \"ours_all\": \"%s\", \"peer_all\": \"%s\"}%n", row.name(), mine,
-            number(other), number(mine / other), GOAL, median(ourCpu), number(median(peerCpu)), all(ours), all(peer));
+            + "\"peer_value\": %s, \"ratio\": %s, \"goal\": %.1f, ", row.name(), mine, number(other),
+            number(mine / other), GOAL);
+        System.out.printf(Locale.ROOT, "\"ours_cpu_s_per_gb\": %.2f, \"peer_cpu_s_per_gb\": %s, "
+            + "\"ours_heap_bytes_per_request\": %.0f, \"ours_all\": \"%s\", \"peer_all\": \"%s\"}%n",
+            median(ourCpu), number(median(peerCpu)), median(heap), all(ours), all(peer));
     }
 
     private static double median(final double[] values) {

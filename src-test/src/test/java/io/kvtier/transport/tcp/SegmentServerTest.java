@@ -38,7 +38,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SegmentServerTest {
     private static final int SIZE = 10_000;
     private static final AccessToken TOKEN = AccessToken.of("000102030405060708090a0b0c0d0e0f");
-    private static final ServerLimits PATIENT = new ServerLimits(256, 1L << 30, 1 << 20, 64, 600_000, 600_000, 600_000);
+    private static final ServerLimits PATIENT =
+        new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 600_000, 600_000, 600_000);
     private static final SharedSecret SECRET = SharedSecret.of("a secret of more than 16 bytes");
 
     private final HostRegion memory = HostRegion.allocate(NativeTag.TEST, SIZE);
@@ -274,7 +275,7 @@ class SegmentServerTest {
 
     @Test
     void shouldEndAHandshakeThatTricklesIn() throws IOException {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 50, 600_000,
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 50, 600_000,
             600_000)));
         try (ScriptedPeer.Peer peer = client()) {
             // One byte after the other, until it is cut off: -1 or a reset.
@@ -293,7 +294,7 @@ class SegmentServerTest {
 
     @Test
     void shouldEndAHandshakeThatDoesNotBeginAndARequestThatDoesNotEnd() throws IOException {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 50, 50, 600_000)));
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 50, 50, 600_000)));
         export(Permission.READ_WRITE);
         try (ScriptedPeer.Peer silent = client()) {
             assertEquals(-1, silent.read());
@@ -314,7 +315,8 @@ class SegmentServerTest {
 
     @Test
     void shouldCloseAnIdleConnectionAndTheClientReconnects() {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 5000, 600_000, 50)));
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 5000, 600_000,
+            50)));
         final ExportedSegment export = export(Permission.READ_WRITE);
         try (TcpRig rig = new TcpRig(TcpRig.PLAIN.withRetry(TcpRetry.DEFAULT))) {
             final Segment segment = rig.engine().openSegment(export.address(), TOKEN);
@@ -330,7 +332,7 @@ class SegmentServerTest {
 
     @Test
     void shouldTurnAwayWhoIsTooMany() throws IOException {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(1, 1L << 30, 1 << 20, 64, 600_000, 600_000,
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(1, 1L << 30, 1 << 20, 64, 0, 600_000, 600_000,
             600_000)));
         final ExportedSegment export = export(Permission.READ_WRITE);
         try (TcpRig rig = new TcpRig(TcpRig.PLAIN)) {

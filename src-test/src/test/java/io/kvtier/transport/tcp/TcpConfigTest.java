@@ -45,8 +45,8 @@ class TcpConfigTest {
         refuses("ioThreads is 0", () -> TcpConfig.DEFAULT.withLanes(1, 0));
         refuses("requestMs is 0", () -> new TcpTimeouts(1, 0, 1));
         refuses("port is 65536", () -> SegmentServerConfig.DEFAULT.at("127.0.0.1", 65_536));
-        refuses("maxConnections is 0", () -> new ServerLimits(0, 4096, 4096, 1, 1, 1, 1));
-        refuses("maxRequestBytes is 4095", () -> new ServerLimits(1, 4095, 4096, 1, 1, 1, 1));
+        refuses("maxConnections is 0", () -> new ServerLimits(0, 4096, 4096, 1, 0, 1, 1, 1));
+        refuses("maxRequestBytes is 4095", () -> new ServerLimits(1, 4095, 4096, 1, 0, 1, 1, 1));
         refuses("15 bytes", () -> SharedSecret.of("x".repeat(15)));
     }
 

@@ -53,8 +53,10 @@ class WireTest {
         // hmac.new(key, b"kvtier client" + b"\x01" + b"\x11" * 32 + b"\x22" * 32, hashlib.sha256) of Python.
         final byte[] client = HEX.parseHex("11".repeat(32));
         final byte[] server = HEX.parseHex("22".repeat(32));
-        assertEquals("2456bb9368a42afd1a1e59d2f53915ffd4b21957c07c3ff48d9a5c97865eb8fe", hex(SECRET.proof("kvtier client", 1, client, server)));
-        assertEquals("899ed12ed480c21c5b4189ef1f78f0ae28c1392c44809df16a378b883ab970bf", hex(SECRET.proof("kvtier server", 1, client, server)));
+        assertEquals("2456bb9368a42afd1a1e59d2f53915ffd4b21957c07c3ff48d9a5c97865eb8fe",
+            hex(SECRET.proof("kvtier client", 1, client, server)));
+        assertEquals("899ed12ed480c21c5b4189ef1f78f0ae28c1392c44809df16a378b883ab970bf",
+            hex(SECRET.proof("kvtier server", 1, client, server)));
     }
 
     @Test

@@ -27,7 +27,14 @@ final class Connection {
     private int interest;
     private boolean closed;
 
-    Connection(final SocketChannel channel, final FrameReader.Handler handler) throws IOException {
+    /**
+     * A connection.
+     *
+     * @param sendBuffer bytes that the kernel may hold of what was sent; 0 to leave it to the kernel, which lets it
+     *                   grow to megabytes: the bytes have left the caches then before the other end copies them.
+     */
+    Connection(final SocketChannel channel, final FrameReader.Handler handler, final int sendBuffer)
+        throws IOException {
         this.channel = channel;
         this.reader = new FrameReader(handler, views);
         this.writer = new FrameWriter(views);
@@ -35,6 +42,9 @@ final class Connection {
         try {
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            if (sendBuffer > 0) {
+                channel.setOption(StandardSocketOptions.SO_SNDBUF, sendBuffer);
+            }
         } catch (final IOException e) {
             close();
             throw e;

@@ -46,6 +46,7 @@ final class FrameReader {
     private HostMemory sink;
     private long sinkOffset;
     private long dataLeft;
+    private boolean drained;
 
     FrameReader(final Handler handler, final Views views) {
         this.handler = handler;
@@ -107,6 +108,11 @@ final class FrameReader {
     /** Whether a frame has begun and is not over. */
     boolean isInFrame() {
         return dataLeft > 0 || end > start;
+    }
+
+    /** Whether the last read got less than it had room for: the next one would most likely get nothing. */
+    boolean isDrained() {
+        return drained;
     }
 
     /**
@@ -195,8 +201,10 @@ final class FrameReader {
             pair[0] = view;
             small.limit(lookahead).position(0);
             count = channel.read(pair);
+            drained = count < wanted + lookahead;
         } else {
             count = channel.read(view);
+            drained = count < wanted;
         }
         if (count > 0) {
             end = (int) Math.max(0, count - wanted);
@@ -218,6 +226,7 @@ final class FrameReader {
             : Wire.HEADER_BYTES + (int) bodyLength() - (end - start);
         small.limit(Math.min(SMALL_BYTES, end + Math.max(missing, lookahead))).position(end);
         final int count = channel.read(small);
+        drained = small.hasRemaining();
         end += Math.max(0, count);
         return count;
     }

@@ -88,8 +88,8 @@ final class Handshake {
 
     private static ByteBuffer atLeast(final byte[] body, final int length, final String frame) throws PeerException {
         if (body.length < length) {
-            throw new PeerException(Status.PROTOCOL, frame + " has a body of " + body.length + " bytes; it has at least "
-                + length);
+            throw new PeerException(Status.PROTOCOL, frame + " has a body of " + body.length
+                + " bytes; it has at least " + length);
         }
         return ByteBuffer.wrap(body);
     }

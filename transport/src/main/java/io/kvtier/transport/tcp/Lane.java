@@ -10,11 +10,8 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.BitSet;
-import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -35,17 +32,6 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
 
     private enum State { CONNECTING, HELLO, PROOF, OPEN, CLOSED }
 
-    /** What the server knows a segment by on this connection. */
-    static final class Handle {
-        private final int number;
-        /** Why the server did not open it; null while it has not refused. */
-        private PeerException refusal;
-
-        Handle(final int number) {
-            this.number = number;
-        }
-    }
-
     private final PeerLanes owner;
     private final Loop loop;
     private final TcpConfig config;
@@ -54,12 +40,10 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     private final long startedNanos = System.nanoTime();
     private final ArrayDeque<Request> waiting = new ArrayDeque<>();
     private final ArrayDeque<Request> underWay = new ArrayDeque<>();
-    private final Map<TcpSegment, Handle> handles = new IdentityHashMap<>();
-    private final BitSet handleNumbers = new BitSet();
+    private final LaneHandles handles = new LaneHandles();
     private final List<Long> fenced = new ArrayList<>();
-    private final byte[] nonce = Handshake.nonce();
+    private final ClientHandshake handshake;
     private State state = State.CONNECTING;
-    private byte[] serverProof = {};
     private Handshake.Welcome welcome;
     private Request sending;
     private long lastId;
@@ -73,7 +57,8 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         this.loop = loop;
         this.config = config;
         this.timeouts = config.timeouts();
-        this.connection = new Connection(SocketChannel.open(), this);
+        this.handshake = new ClientHandshake(config.secret());
+        this.connection = new Connection(SocketChannel.open(), this, config.sendBufferBytes());
     }
 
     /** Begins to connect; a failure is told to the owner. */
@@ -130,21 +115,17 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
             }
         }
         if (request.segment != null) {
-            Handle handle = handles.get(request.segment);
-            if (handle == null) {
-                handle = newHandle(request);
-                if (handle == null) {
-                    return;
-                }
+            request.handle = handles.of(request.segment);
+            if (request.handle == null && !open(request)) {
+                return;
             }
-            request.handle = handle;
         }
         join(request);
     }
 
     /** Forgets a segment that was closed. */
     void release(final TcpSegment segment) {
-        final Handle handle = handles.remove(segment);
+        final LaneHandles.Handle handle = handles.remove(segment);
         if (handle != null && state == State.OPEN) {
             final Request request = Request.of(Wire.RELEASE, null, 0);
             request.handle = handle;
@@ -299,31 +280,15 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
 
     private void hello() throws IOException {
         state = State.HELLO;
-        final byte[] body = new Handshake.Hello(Wire.VERSION, Wire.VERSION, nonce).body();
+        final byte[] body = handshake.hello();
         connection.out().header(Wire.HELLO, 0, 0, 0, 0, body.length);
         connection.out().body(body);
         send();
     }
 
     private void challenged(final FrameReader in) throws IOException {
-        expect(in, Wire.CHALLENGE);
-        final Handshake.Challenge challenge = Handshake.Challenge.of(in.body());
-        if (challenge.version() != Wire.VERSION) {
-            throw new PeerException(Status.VERSION, "the server chose version " + challenge.version()
-                + "; this client speaks version " + Wire.VERSION + " only");
-        }
-        final SharedSecret secret = config.secret();
-        if (challenge.secret() != (secret != null)) {
-            throw new PeerException(Status.AUTHENTICATION, secret == null
-                ? "the server asks for a shared secret and this client has none; set the same one on both sides"
-                : "the server asks for no shared secret, but this client has one; set the same one on both sides");
-        }
-        connection.in().version(challenge.version());
-        byte[] proof = {};
-        if (secret != null) {
-            proof = secret.proof(Handshake.CLIENT, challenge.version(), nonce, challenge.nonce());
-            serverProof = secret.proof(Handshake.SERVER, challenge.version(), nonce, challenge.nonce());
-        }
+        final byte[] proof = handshake.proof(in);
+        connection.in().version(Wire.VERSION);
         state = State.PROOF;
         connection.out().header(Wire.PROOF, 0, 0, 0, 0, proof.length);
         connection.out().body(proof);
@@ -331,23 +296,11 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     }
 
     private void welcomed(final FrameReader in) throws PeerException {
-        expect(in, Wire.WELCOME);
-        final boolean secret = config.secret() != null;
-        welcome = Handshake.Welcome.of(in.body(), secret);
-        if (secret && !Handshake.isProof(serverProof, welcome.proof())) {
-            throw new PeerException(Status.AUTHENTICATION, "the server did not prove that it knows the shared secret");
-        }
+        welcome = handshake.welcome(in);
         state = State.OPEN;
         headNanos = System.nanoTime();
         loop.dueAt(headNanos + TimeUnit.MILLISECONDS.toNanos(timeouts.idleMs()));
         owner.opened();
-    }
-
-    private static void expect(final FrameReader in, final int type) throws PeerException {
-        if (in.type() != type) {
-            throw new PeerException(Status.PROTOCOL, "the server sent a frame of type " + in.type()
-                + " in the handshake, where one of type " + type + " was due");
-        }
     }
 
     private void answered(final FrameReader in) throws PeerException {
@@ -374,7 +327,8 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
             || body > left) {
             throw new PeerException(Status.PROTOCOL, "the server sent " + Long.toUnsignedString(body)
                 + " bytes of data from byte " + Long.toUnsignedString(in.offset()) + " on, where "
-                + (request.type == Wire.READ ? "byte " + request.moved + " of " + request.length : "none") + " was due");
+                + (request.type == Wire.READ ? "byte " + request.moved + " of " + request.length : "none")
+                + " was due");
         }
         dataBytes = body;
         if (request.slice == null) {
@@ -416,18 +370,16 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         } else if (request.type == Wire.FENCE && ok) {
             owner.peer().fenced(request.offset);
         } else if (request.type == Wire.OPEN) {
-            request.handle.refusal = refusal;
-            handles.remove(request.segment);
-            handleNumbers.clear(request.handle.number);
+            handles.refused(request.segment, request.handle, refusal);
             owner.refused(request, refusal);
         } else if (request.type == Wire.RELEASE) {
-            handleNumbers.clear(request.handle.number);
+            handles.free(request.handle);
         }
     }
 
     private static PeerException refusal(final FrameReader in, final Request request) {
-        return in.code() == Status.BAD_HANDLE.code() && request.handle != null && request.handle.refusal != null
-            ? request.handle.refusal : new PeerException(in.code(), text(in));
+        return in.code() == Status.BAD_HANDLE.code() && request.handle != null && request.handle.refusal() != null
+            ? request.handle.refusal() : new PeerException(in.code(), text(in));
     }
 
     private static String text(final FrameReader in) {
@@ -450,23 +402,20 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         bytesUnderWay += request.isTransfer() ? request.length : 0;
     }
 
-    /** A number for a segment that this connection has not opened yet; the opening goes before the request. */
-    private Handle newHandle(final Request request) {
-        final int number = handleNumbers.nextClearBit(0);
-        if (number >= welcome.maxHandles()) {
+    /** Gives a segment that this connection has not opened yet a handle; the opening goes before the request. */
+    private boolean open(final Request request) {
+        request.handle = handles.add(request.segment, welcome.maxHandles());
+        if (request.handle == null) {
             owner.refused(request, new PeerException(Status.BAD_HANDLE, "the server allows " + welcome.maxHandles()
                 + " open segments a connection; close some"));
-            return null;
+            return false;
         }
-        handleNumbers.set(number);
-        final Handle handle = new Handle(number);
-        handles.put(request.segment, handle);
         if (request.type != Wire.OPEN) {
             final Request opening = Request.of(Wire.OPEN, request.segment, 0);
-            opening.handle = handle;
+            opening.handle = request.handle;
             join(opening);
         }
-        return handle;
+        return true;
     }
 
     private void receive() throws IOException {
@@ -477,7 +426,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
                 throw new EOFException("the server ended the connection");
             }
             left -= count;
-            if (count == 0) {
+            if (connection.in().isDrained()) {
                 break;
             }
         }
@@ -523,7 +472,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     private void start(final FrameWriter out, final Request request) {
         request.started = true;
         request.id = ++lastId;
-        final int handle = request.handle == null ? 0 : request.handle.number;
+        final int handle = request.handle == null ? 0 : request.handle.number();
         switch (request.type) {
             case Wire.OPEN -> {
                 final byte[] name = request.segment.address().path().getBytes(StandardCharsets.UTF_8);

@@ -26,7 +26,7 @@ final class Request {
     int attempts;
     /** What follows is of the present attempt. */
     long id;
-    Lane.Handle handle;
+    LaneHandles.Handle handle;
     /** Bytes that were received, or handed to the socket. */
     long moved;
     boolean started;

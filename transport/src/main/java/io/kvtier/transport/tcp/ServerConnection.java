@@ -59,7 +59,7 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
         this.server = server;
         this.loop = loop;
         this.limits = server.config().limits();
-        this.connection = new Connection(channel, this);
+        this.connection = new Connection(channel, this, limits.sendBufferBytes());
         this.answers = new Answers(limits.chunkBytes());
     }
 
@@ -170,7 +170,7 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
                 close();
                 return;
             }
-            if (count == 0) {
+            if (connection.in().isDrained()) {
                 break;
             }
             left -= count;
@@ -444,7 +444,7 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
                 out.body(text);
                 out.write(connection.channel());
                 connection.channel().shutdownOutput();
-                // What the client has said meanwhile must be read, or closing would reset the connection under the text.
+                // What the client has said must be read, or closing would reset the connection under the text.
                 connection.channel().read(ByteBuffer.allocate(Wire.HEADER_BYTES + Wire.MAX_BODY));
             }
         } catch (final IOException e) {
