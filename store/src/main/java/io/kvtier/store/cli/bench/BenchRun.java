@@ -21,7 +21,10 @@ import java.util.function.Consumer;
  * <p><b>Threading:</b> one thread, once. <b>Blocking:</b> for rows × 2 × (runs + 1) × seconds.
  */
 public final class BenchRun {
+    /** Enough for the compiler, and for the first touch of all memory. */
     private static final long WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Measurements so short that nobody looks at their figures are not to wait for it. */
+    private static final int MOST_WARM_UP = 10;
 
     private final Bench bench;
     private final BenchSettings settings;
@@ -94,9 +97,10 @@ public final class BenchRun {
         final long nanos = settings.nanos();
         final double[] ours = new double[settings.runs()];
         final double[] peer = new double[settings.runs()];
-        contest.ours().take(Math.min(nanos, WARM_UP_NANOS));
+        final long warmUp = Math.min(nanos * MOST_WARM_UP, WARM_UP_NANOS);
+        contest.ours().take(warmUp);
         if (both) {
-            contest.peer().take(Math.min(nanos, WARM_UP_NANOS));
+            contest.peer().take(warmUp);
         }
         for (int run = 0; run < ours.length; run++) {
             if (both && run % 2 != 0) {

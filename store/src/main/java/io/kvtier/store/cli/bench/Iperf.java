@@ -13,58 +13,45 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * iperf3, the usual measuring tool for TCP, between two processes of this machine.
+ * iperf3, the usual measuring tool for TCP, between two processes of this machine: a server for each measurement.
  *
- * <p><b>Threading:</b> one thread. <b>Lifetime:</b> has a server of iperf3's own until closed.
+ * <p><b>Threading:</b> stateless. <b>Blocking:</b> for the time of a measurement, at least a second.
  */
-final class Iperf implements AutoCloseable {
+final class Iperf {
     /** The largest block that it takes. */
-    static final long MAX_BLOCK_BYTES = 1L << 20;
+    private static final long MAX_BLOCK_BYTES = 1L << 20;
     private static final JsonFactory JSON = new JsonFactory();
     private static final double MIB = 1 << 20;
 
-    private final int port;
-    private final Programs.Background server;
-
-    private Iperf(final int port, final Programs.Background server) {
-        this.port = port;
-        this.server = server;
+    private Iperf() {
     }
 
     static Peer peer() throws InterruptedException {
         return Peer.program("iperf3", "iperf3");
     }
 
-    static Iperf open() throws IOException {
-        final int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
-        }
-        final Programs.Background server = Programs.start(List.of("iperf3", "--server", "--bind", "127.0.0.1",
-            "--port", Integer.toString(port), "--forceflush"));
-        boolean listening = false;
-        try {
+    /** Measures for whole seconds; MiB a second over all streams. */
+    static double run(final Direction direction, final long blockBytes, final int streams, final long nanos)
+        throws IOException, InterruptedException {
+        final String port = freePort();
+        try (Programs.Background server = Programs.start(List.of("iperf3", "--server", "--one-off", "--bind",
+            "127.0.0.1", "--port", port, "--forceflush"))) {
             server.line("Server listening");
-            listening = true;
-            return new Iperf(port, server);
-        } finally {
-            if (!listening) {
-                server.close();
+            final long seconds = Math.max(1, Math.round((double) nanos / TimeUnit.SECONDS.toNanos(1)));
+            final List<String> command = new ArrayList<>(List.of("iperf3", "--client", "127.0.0.1", "--port", port,
+                "--time", Long.toString(seconds), "--parallel", Integer.toString(streams), "--length",
+                Long.toString(Math.min(blockBytes, MAX_BLOCK_BYTES)), "--json"));
+            if (direction == Direction.READ) {
+                command.add("--reverse");
             }
+            return mebibytesPerSecond(Programs.run(command, Map.of()).orFail("iperf3"));
         }
     }
 
-    /** Measures for whole seconds; MiB a second over all streams. */
-    double run(final Direction direction, final long blockBytes, final int streams, final long nanos)
-        throws IOException, InterruptedException {
-        final long seconds = Math.max(1, Math.round((double) nanos / TimeUnit.SECONDS.toNanos(1)));
-        final List<String> command = new ArrayList<>(List.of("iperf3", "--client", "127.0.0.1", "--port",
-            Integer.toString(port), "--time", Long.toString(seconds), "--parallel", Integer.toString(streams),
-            "--length", Long.toString(Math.min(blockBytes, MAX_BLOCK_BYTES)), "--json"));
-        if (direction == Direction.READ) {
-            command.add("--reverse");
+    private static String freePort() throws IOException {
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            return Integer.toString(free.getLocalPort());
         }
-        return mebibytesPerSecond(Programs.run(command, Map.of()).orFail("iperf3"));
     }
 
     /**
@@ -94,10 +81,5 @@ final class Iperf implements AutoCloseable {
             throw new IOException("iperf3 printed no bandwidth: " + printed.strip().replaceAll("\\s+", " "));
         }
         return bits / Byte.SIZE / MIB;
-    }
-
-    @Override
-    public void close() {
-        server.close();
     }
 }

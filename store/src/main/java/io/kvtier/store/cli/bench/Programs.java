@@ -39,8 +39,7 @@ final class Programs {
     static Output run(final List<String> command, final Map<String, String> environment)
         throws IOException, InterruptedException {
         final Process process = started(command, environment);
-        final Thread atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + command.getFirst());
-        Runtime.getRuntime().addShutdownHook(atTheEnd);
+        final Thread atTheEnd = endWithThisProcess(process);
         boolean ended = false;
         try {
             process.getOutputStream().close();
@@ -67,11 +66,10 @@ final class Programs {
         private final Thread atTheEnd;
         private final BufferedReader printed;
 
-        private Background(final Process process, final String name) {
+        private Background(final Process process) throws IOException {
             this.process = process;
-            this.atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + name);
+            this.atTheEnd = endWithThisProcess(process);
             this.printed = process.inputReader(StandardCharsets.UTF_8);
-            Runtime.getRuntime().addShutdownHook(atTheEnd);
         }
 
         /** Reads what it prints up to the first line with a prefix, and gives that line. */
@@ -97,7 +95,7 @@ final class Programs {
 
     /** Starts a program; both its output streams are one. What it prints after the awaited line must be little. */
     static Background start(final List<String> command) throws IOException {
-        return new Background(started(command, Map.of()), command.getFirst());
+        return new Background(started(command, Map.of()));
     }
 
     private static Process started(final List<String> command, final Map<String, String> environment)
@@ -106,6 +104,18 @@ final class Programs {
         builder.environment().put("LC_ALL", "C");
         builder.environment().putAll(environment);
         return builder.start();
+    }
+
+    private static Thread endWithThisProcess(final Process process) throws IOException {
+        final Thread atTheEnd = new Thread(process::destroyForcibly, "kvtier-end-" + process.pid());
+        try {
+            Runtime.getRuntime().addShutdownHook(atTheEnd);
+        } catch (final IllegalStateException e) {
+            // The JVM is ending already, and runs no hook that comes now.
+            process.destroyForcibly();
+            throw new IOException("the command is being ended", e);
+        }
+        return atTheEnd;
     }
 
     private static void forget(final Thread hook) {

@@ -63,8 +63,7 @@ final class TcpRows {
             + (streams == 1 ? "1 stream" : streams + " streams");
         return new Row(name, Unit.MIB_PER_SECOND, iperf, GOAL, Row.EVERYWHERE, () -> Rig.with(rig -> {
             final EngineLoad load = load(rig, direction, block, streams);
-            final Iperf peer = iperf.isProgram() ? rig.keep(Iperf.open(), Iperf::close) : null;
-            return new Contest(rig, load::mebibytesPerSecond, nanos -> peer.run(direction, block, streams, nanos));
+            return new Contest(rig, load::mebibytesPerSecond, nanos -> Iperf.run(direction, block, streams, nanos));
         }));
     }
 }
