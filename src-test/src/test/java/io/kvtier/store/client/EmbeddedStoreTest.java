@@ -23,7 +23,9 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
+import io.kvtier.store.config.Environment;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.transport.file.FileOpener;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -33,6 +35,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -473,8 +476,28 @@ class EmbeddedStoreTest {
         store.close();
     }
 
+    @Test
+    void shouldUseTheFileTransportsThatTheProcessIsConfiguredFor() {
+        final StoreHooks hooks =
+            new StoreHooks(clock, FileOpener.POSIX, Environment.of(Map.of("MC_TENT_CONF", "{}")));
+        try (EmbeddedStore store = EmbeddedStore.open(tiered(4 * UNIT, 64 * UNIT).build(), hooks)) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            pushToDisk(store, 4 * UNIT);
+
+            final MemorySegment target = room(UNIT);
+            assertTrue(store.get(KEY, target).hit());
+            assertArrayEquals(PatternBytes.of(1, UNIT), PatternBytes.copyOf(target));
+        }
+        final StoreHooks wrong = new StoreHooks(clock, FileOpener.POSIX,
+            Environment.of(Map.of("MC_TENT_CONF", "{\"max_failover_attempts\": \"many\"}")));
+        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+            () -> EmbeddedStore.open(tiered(4 * UNIT, 64 * UNIT).build(), wrong));
+        assertTrue(e.getMessage().contains("max_failover_attempts"), e.getMessage());
+    }
+
     private EmbeddedStore open(final StoreConfig.Builder config) {
-        return EmbeddedStore.open(config.build(), new StoreHooks(clock, new FaultyFiles(faults)));
+        return EmbeddedStore.open(config.build(),
+            new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
     }
 
     private static StoreConfig.Builder memoryOnly(final long bytes) {
@@ -485,7 +508,10 @@ class EmbeddedStoreTest {
         return StoreConfig.builder().memoryBytes(memory).disk(directory, disk).ioThreads(2);
     }
 
-    /** Puts as much again as memory holds, so that everything before it is on disk, and takes it away again. */
+    /**
+     * Puts as much again as memory holds, so that everything before it is on disk, and takes it away again. Returns when
+     * nothing is being copied any more: a fault that a test sets next must not hit an offload.
+     */
     private static void pushToDisk(final Store store, final int memoryBytes) {
         final int chunk = memoryBytes / 4;
         for (int i = 0; i < 8; i++) {
@@ -493,6 +519,9 @@ class EmbeddedStoreTest {
         }
         for (int i = 0; i < 8; i++) {
             store.remove(ObjectKey.of("push", "p" + i), true);
+        }
+        while (store.stats().memory().usedBytes() > 0) {
+            Thread.onSpinWait();
         }
     }
 

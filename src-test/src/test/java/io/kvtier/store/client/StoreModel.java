@@ -20,6 +20,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
@@ -240,7 +241,7 @@ final class StoreModel implements AutoCloseable {
         if (diskUnits > 0) {
             config.disk(directory, diskUnits * UNIT);
         }
-        store = EmbeddedStore.open(config.build(), new StoreHooks(clock, new FaultyFiles(faults)));
+        store = EmbeddedStore.open(config.build(), new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
     }
 
     private byte[] expected(final ObjectKey key) {

@@ -6,6 +6,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.TentConfig;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ReadReply;
@@ -14,9 +15,14 @@ import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.Transport;
 import io.kvtier.transport.file.PosixTransport;
+import io.kvtier.transport.file.UringConfig;
+import io.kvtier.transport.file.UringTransport;
 import io.kvtier.transport.memory.MemoryTransport;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import org.agrona.CloseHelper;
 
@@ -51,9 +57,7 @@ final class DiskTier implements AutoCloseable {
 
     static DiskTier open(final StoreConfig config, final StoreHooks hooks, final UUID clientId, final Master master,
         final HostRegion memory, final Counters counters) {
-        final TransferEngine engine = TransferEngine.open(
-            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()),
-            List.of(new MemoryTransport(), new PosixTransport(hooks.files(), config.ioThreads(), config.directIo())));
+        final TransferEngine engine = openEngine(config, hooks);
         StorageBackend backend = null;
         try {
             backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(config.directory(),
@@ -65,6 +69,24 @@ final class DiskTier implements AutoCloseable {
             CloseHelper.closeAll(backend, engine);
             throw e;
         }
+    }
+
+    /**
+     * Files by the C library, whose reads a calling thread does by itself; where {@code MC_TENT_CONF} is set, by the
+     * transports for files that it switches on.
+     */
+    private static TransferEngine openEngine(final StoreConfig config, final StoreHooks hooks) {
+        final TransferConfig base =
+            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs());
+        final Optional<TentConfig> tent = TentConfig.from(hooks.environment());
+        tent.ifPresent(set -> set.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
+        final List<Transport> transports = new ArrayList<>();
+        transports.add(new MemoryTransport());
+        if (tent.isPresent() && tent.get().uring()) {
+            transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, config.directIo()));
+        }
+        transports.add(new PosixTransport(hooks.files(), config.ioThreads(), config.directIo()));
+        return TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
     }
 
     private void mount(final UUID clientId) {

@@ -81,9 +81,10 @@ final class TentConfigReader {
         }
         final TcpConfig known = TcpConfig.DEFAULT;
         final int retries = (int) settings.number("transports/tcp/max_retry_count", 3, 0, MAX_RETRIES);
-        return new TcpConfig(settings.flag("transports/tcp/enable", true), known.ioThreads(), known.lanesPerPeer(),
-            (int) settings.number("transports/tcp/max_concurrent_tasks", 16, 1, MAX_TASKS), known.chunkBytes(),
-            known.timeouts(), new TcpRetry(retries, base, most), null);
+        return known.withEnable(settings.flag("transports/tcp/enable", true))
+            .withWindow((int) settings.number("transports/tcp/max_concurrent_tasks", 16, 1, MAX_TASKS),
+                known.chunkBytes())
+            .withRetry(new TcpRetry(retries, base, most));
     }
 
     private GdsConfig gds() {
