@@ -1,5 +1,6 @@
 package io.kvtier.transport.file;
 
+import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
@@ -35,14 +36,17 @@ public record EngineLoad(int block, int depth, boolean writes, boolean pinned, b
 
     private static final int BATCHES = 8;
     private static final long NANOS = 1_000_000_000L;
+    private static final double NANOS_A_MICRO = 1000;
 
     /**
      * What came of a run.
      *
      * @param mebibytesPerSecond throughput.
      * @param heapBytes          allocated on the heap by all threads, a request; of little meaning in short runs.
+     * @param cpuMicros          microseconds of processor time of the process, a request; tells also where other
+     *                           programs make throughput meaningless.
      */
-    public record Result(double mebibytesPerSecond, double heapBytes) {
+    public record Result(double mebibytesPerSecond, double heapBytes, double cpuMicros) {
     }
 
     /**
@@ -90,6 +94,8 @@ public record EngineLoad(int block, int depth, boolean writes, boolean pinned, b
         }
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         final long heapBefore = threads.getTotalThreadAllocatedBytes();
+        final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        final long cpuBefore = system.getProcessCpuTime();
         final long begin = System.nanoTime();
         final long end = begin + seconds * NANOS;
         long requests = 0;
@@ -105,10 +111,11 @@ public record EngineLoad(int block, int depth, boolean writes, boolean pinned, b
             now = System.nanoTime();
         }
         final double heap = (double) (threads.getTotalThreadAllocatedBytes() - heapBefore) / requests;
+        final double cpu = (system.getProcessCpuTime() - cpuBefore) / NANOS_A_MICRO / requests;
         for (final Transfer transfer : transfers) {
             transfer.await();
         }
-        return new Result((double) requests * block / (1 << 20) * NANOS / (now - begin), heap);
+        return new Result((double) requests * block / (1 << 20) * NANOS / (now - begin), heap, cpu);
     }
 
     private void fill(final Transfer transfer, final HostRegion region, final long at, final Segment segment,

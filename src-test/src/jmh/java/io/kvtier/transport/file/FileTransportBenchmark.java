@@ -45,11 +45,12 @@ public final class FileTransportBenchmark {
             return Math.min(POSIX_THREADS, load.depth());
         }
 
-        double ours(final Path path, final int seconds, final double[] heap) {
+        double ours(final Path path, final int seconds, final double[] costs) {
             final Transport transport = kind == TransportKind.POSIX ? new PosixTransport(threads(), true)
                 : new UringTransport(UringConfig.DEFAULT, true);
             final EngineLoad.Result result = load.run(transport, path, seconds);
-            heap[0] = result.heapBytes();
+            costs[0] = result.heapBytes();
+            costs[1] = result.cpuMicros();
             return result.mebibytesPerSecond();
         }
 
@@ -123,24 +124,26 @@ public final class FileTransportBenchmark {
         final double[] ours = new double[rounds];
         final double[] theirs = new double[rounds];
         final double[] ratios = new double[rounds];
-        final double[] heap = new double[1];
-        row.ours(path, seconds, heap);
+        final double[] costs = new double[2];
+        row.ours(path, seconds, costs);
         for (int round = 0; round < rounds; round++) {
             awaitQuiet();
             // Who goes first changes, so that a drift of the device hits both alike.
             if (round % 2 == 0) {
-                ours[round] = row.ours(path, seconds, heap);
+                ours[round] = row.ours(path, seconds, costs);
                 theirs[round] = fio ? row.fio(path, seconds) : Double.NaN;
             } else {
                 theirs[round] = fio ? row.fio(path, seconds) : Double.NaN;
-                ours[round] = row.ours(path, seconds, heap);
+                ours[round] = row.ours(path, seconds, costs);
             }
             ratios[round] = ours[round] / theirs[round];
         }
         System.out.printf(Locale.ROOT, "{\"row\": \"%s\", \"unit\": \"MiB/s\", \"ours\": %.0f, \"peer\": \"%s\", "
-            + "\"peer_value\": %s, \"ratio\": %s, \"goal\": %.2f, \"heap_bytes\": %.0f, \"load\": %.1f}%n", row.name(),
+            + "\"peer_value\": %s, \"ratio\": %s, \"goal\": %.2f, \"heap_bytes\": %.0f, \"cpu_us\": %.1f, "
+            + "\"load\": %.1f}%n", row.name(),
             median(ours), fio ? "fio" : "fio: not installed (package fio)", number(median(theirs)),
-            number(median(ratios)), GOAL, heap[0], load());
+            number(median(ratios)), GOAL, costs[0],
+            costs[1], load());
         System.out.println("  ours " + Arrays.toString(Arrays.stream(ours).mapToLong(Math::round).toArray()) + " fio "
             + Arrays.toString(Arrays.stream(theirs).mapToLong(Math::round).toArray()));
     }
