@@ -13,9 +13,11 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.HeldTransport;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Threads;
 import io.kvtier.transport.memory.MemoryTransport;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -216,6 +218,58 @@ class TransferTest {
             transfer.clear();
             files.forget();
         }
+    }
+
+    /** The transport ends each round on a thread of its own, while others wait in every way there is. */
+    @Test
+    void shouldTellEveryoneWhoWaitsHoweverTheyWaitRoundAfterRound() throws InterruptedException {
+        final Transfer transfer = engine.newTransfer();
+        for (int round = 0; round < 2000; round++) {
+            transfer.read(memory, 0, 100, segment, 0);
+            engine.submit(transfer);
+            final Slice slice = files.slices().getLast();
+            final List<CompletableFuture<Void>> waiters = new ArrayList<>();
+            if (round % 3 == 0) {
+                waiters.add(Threads.start(() -> transfer.await()));
+            }
+            if (round % 5 == 0) {
+                waiters.add(Threads.start(() -> assertSame(transfer, transfer.future().join())));
+            }
+            final CompletableFuture<Void> transport = Threads.start(() -> slice.completed());
+            if (round % 7 == 0) {
+                assertTrue(transfer.await(60_000));
+            }
+            if (round % 2 == 0) {
+                assertSame(transfer, transfer.future().join());
+            }
+            transfer.await();
+            waiters.forEach(CompletableFuture::join);
+            // The transport's thread may still be on its way out of the round that is over.
+            transfer.clear();
+            files.forget();
+            if (round % 11 == 0) {
+                transport.join();
+            }
+        }
+    }
+
+    @Test
+    void shouldKeepAnInterruptAndGoOnWaitingForTheEnd() throws InterruptedException {
+        final Transfer transfer = engine.newTransfer().read(memory, 0, 100, segment, 0);
+        engine.submit(transfer);
+        final CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        final Thread waiting = Thread.ofPlatform().start(() -> {
+            transfer.await();
+            interrupted.complete(Thread.currentThread().isInterrupted());
+        });
+        waiting.interrupt();
+        assertTrue(Threads.awaitWaiting(waiting));
+        assertFalse(interrupted.isDone());
+
+        files.slices().getFirst().completed();
+
+        assertTrue(interrupted.join());
+        waiting.join();
     }
 
     @Test

@@ -21,6 +21,7 @@ final class OpenSegment {
     private final Map<TransportKind, TransportSegment> handles;
     private final Map<TransportKind, String> refusals;
     private final List<RuleRoute> routes = new ArrayList<>();
+    private Route sync;
     private long owners;
 
     private record RuleRoute(SelectionRule rule, MemoryKind memory, Route route) {
@@ -39,6 +40,8 @@ final class OpenSegment {
     /** Lays the routes; called once, before the segment is published. */
     void lay(final Selection selection, final Map<TransportKind, Transport> transports,
         final Map<TransportKind, TransportCounts> counts) {
+        handles.entrySet().stream().findFirst().ifPresent(first -> sync = new Route("sync", List.of(
+            new Route.Hop(transports.get(first.getKey()), first.getValue(), counts.get(first.getKey())))));
         for (final SelectionRule rule : selection.rules()) {
             if (rule.segment() == address.kind()) {
                 for (final MemoryKind memory : rule.memory()) {
@@ -64,6 +67,11 @@ final class OpenSegment {
             }
         }
         return null;
+    }
+
+    /** One transport that makes the segment durable: the first that has it open. */
+    Route syncRoute() {
+        return sync;
     }
 
     SegmentAddress address() {

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -38,8 +39,12 @@ public final class Transfer {
     private final AtomicLong open = new AtomicLong();
     private final AtomicLong moved = new AtomicLong();
     private final AtomicReference<TransferFailure> failure = new AtomicReference<>();
+    /** Who waits for the end without a limit; a second one, or one with a limit, waits on the condition. */
+    private final AtomicReference<Thread> waiter = new AtomicReference<>();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition ended = lock.newCondition();
+    /** Whether there may be somebody at the condition, or a future: then the end takes the lock. */
+    private volatile boolean observed;
     private CompletableFuture<Transfer> future;
     private long charge;
     private Future<?> deadline;
@@ -127,11 +132,13 @@ public final class Transfer {
         if (state == State.RUNNING) {
             throw new IllegalStateException("the transfer is still running; await its end before clearing it");
         }
+        if (observed) {
+            forgetObservers();
+        }
         round++;
         slices.clear();
         moved.set(0);
         failure.set(null);
-        future = null;
         event = null;
         state = State.FILLING;
     }
@@ -190,14 +197,11 @@ public final class Transfer {
      */
     public void await() {
         if (state != State.ENDED) {
-            lock.lock();
-            try {
-                checkSubmitted();
-                while (state == State.RUNNING) {
-                    ended.awaitUninterruptibly();
-                }
-            } finally {
-                lock.unlock();
+            checkSubmitted();
+            if (waiter.compareAndSet(null, Thread.currentThread())) {
+                parkUntilEnded();
+            } else {
+                awaitWithOthers();
             }
         }
         final TransferFailure problem = failure();
@@ -219,6 +223,7 @@ public final class Transfer {
         lock.lockInterruptibly();
         try {
             checkSubmitted();
+            observed = true;
             while (state == State.RUNNING && left > 0) {
                 left = ended.awaitNanos(left);
             }
@@ -239,6 +244,7 @@ public final class Transfer {
         lock.lock();
         try {
             checkSubmitted();
+            observed = true;
             if (future == null) {
                 future = new CompletableFuture<>();
                 if (state == State.ENDED) {
@@ -426,18 +432,89 @@ public final class Transfer {
             event.commit(slices, moved.get(), problem);
         }
         engine.giveBack(charge);
-        final CompletableFuture<Transfer> waiting;
+        final long ending = round;
+        final boolean late = !observed;
+        final CompletableFuture<Transfer> waiting = late ? endUnobserved() : endBeforeObservers();
+        // The owner may have filled it anew by now: a thread is woken for nothing at worst.
+        LockSupport.unpark(waiter.get());
+        if (waiting != null) {
+            complete(waiting, problem);
+        } else if (late && observed) {
+            // It was looked at while it ended: who set the mark after it was read above has found it still running.
+            tellLateObservers(ending, problem);
+        }
+    }
+
+    private CompletableFuture<Transfer> endUnobserved() {
+        state = State.ENDED;
+        return null;
+    }
+
+    private CompletableFuture<Transfer> endBeforeObservers() {
         lock.lock();
         try {
-            // From here on the owner may fill it anew.
-            waiting = future;
             state = State.ENDED;
             ended.signalAll();
+            return future;
         } finally {
             lock.unlock();
         }
-        if (waiting != null) {
-            complete(waiting, problem);
+    }
+
+    private void tellLateObservers(final long ending, final TransferFailure problem) {
+        CompletableFuture<Transfer> late = null;
+        lock.lock();
+        try {
+            ended.signalAll();
+            if (ending == round) {
+                late = future;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (late != null) {
+            complete(late, problem);
+        }
+    }
+
+    /** The owner fills it anew: a future that the end has not got round to yet is completed first. */
+    private void forgetObservers() {
+        final CompletableFuture<Transfer> last;
+        lock.lock();
+        try {
+            last = future;
+            future = null;
+            observed = false;
+        } finally {
+            lock.unlock();
+        }
+        if (last != null && state == State.ENDED) {
+            complete(last, failure());
+        }
+    }
+
+    /** The end writes the state before it looks for a waiter, and the waiter says so before it looks at the state. */
+    private void parkUntilEnded() {
+        boolean interrupted = false;
+        while (state == State.RUNNING) {
+            LockSupport.park(this);
+            interrupted |= Thread.interrupted();
+        }
+        waiter.set(null);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void awaitWithOthers() {
+        lock.lock();
+        try {
+            observed = true;
+            while (state == State.RUNNING) {
+                ended.awaitUninterruptibly();
+            }
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -262,15 +262,15 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     /**
-     * Makes what was written to a segment so far durable.
+     * Makes what was written to a segment so far durable, by whatever transport it was written: they all write to the
+     * same file.
      *
      * @param segment the segment.
      * @return ends when durable.
      */
     public Transfer sync(final Segment segment) {
         final Transfer transfer = newTransfer();
-        segment.open().handles().forEach((kind, handle) -> transfer.slices().addCall(segment,
-            new Route("sync", List.of(new Route.Hop(transports.get(kind), handle, counts.get(kind))))));
+        transfer.slices().addCall(segment, segment.open().syncRoute());
         enter(transfer, TransferOptions.DEFAULT);
         transfer.startSyncs();
         return transfer;

@@ -4,6 +4,7 @@ import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -50,6 +51,10 @@ final class TransferEvent extends Event {
 
     /** An event that has begun; null when nobody records, which costs no object. */
     static TransferEvent ifRecorded() {
+        // The first object of an event class starts the recorder, a quarter of a second that nobody has asked for.
+        if (!FlightRecorder.isInitialized()) {
+            return null;
+        }
         final TransferEvent event = new TransferEvent();
         if (!event.isEnabled()) {
             return null;
