@@ -121,7 +121,7 @@ public final class CuFileBatch implements AutoCloseable {
             final MemorySegment out = arena.allocate(JAVA_LONG);
             CuFile.check("cuFileBatchIOSetUp", api.batchSetUp(out, capacity), capacity + " entries");
             batch = out.get(JAVA_LONG, 0);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             arena.close();
             throw e;
         }
@@ -151,7 +151,7 @@ public final class CuFileBatch implements AutoCloseable {
         driver.share();
         try {
             return new CuFileBatch(driver, capacity, silenceNs);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             driver.giveBack();
             throw e;
         }

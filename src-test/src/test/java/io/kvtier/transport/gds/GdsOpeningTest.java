@@ -150,6 +150,16 @@ class GdsOpeningTest {
     }
 
     @Test
+    void shouldSayWhyWhenAThreadCannotBegin() {
+        final GdsTransport transport = GdsTransport.open(
+            Dying.in("batchSetUp", rig.simulated, new LinkageError("a class is gone")), GdsConfig.DEFAULT, List.of(),
+            GdsRig.LIBRARY_POOL);
+        assertFalse(transport.capability().availability().available());
+        assertTrue(transport.capability().availability().reason().contains("a class is gone"),
+            transport.capability().toString());
+    }
+
+    @Test
     void shouldUseSynchronousCallsWhenABatchCannotBeSetUpAgain() throws IOException {
         final TransferEngine engine = rig.blocks(GdsRig.batches(8, 1));
         final Segment segment = rig.file(engine, "f", new byte[8 * BLOCK]);

@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * What the one thread does that owns some batches: takes slices, fills batches, submits them, hears of their entries.
@@ -75,10 +76,10 @@ final class BatchOwner implements Runnable {
     public void run() {
         try {
             lane.inContext(this::work);
-        } catch (final RuntimeException e) {
-            // The context is closed, or cannot be left in an orderly way.
+        } catch (final RuntimeException | Error e) {
+            // The context is closed, or cannot be left in an orderly way; or a class cannot be linked.
             if (!begun) {
-                lane.began(e);
+                lane.began(e instanceof RuntimeException known ? known : new IllegalStateException(e));
             } else {
                 LOG.log(Logger.Level.WARNING, "a thread of GPUDirect Storage has ended", e);
             }
@@ -121,7 +122,7 @@ final class BatchOwner implements Runnable {
             if (!inFlight.isEmpty()) {
                 reap();
             } else if (filling != null || !pending.isEmpty() || !deferred.isEmpty()) {
-                lane.queue().await(RETRY_NS);
+                LockSupport.parkNanos(RETRY_NS);
             } else if (!lane.queue().await(Long.MAX_VALUE)) {
                 return;
             }
