@@ -509,8 +509,8 @@ class EmbeddedStoreTest {
     }
 
     /**
-     * Puts as much again as memory holds, so that everything before it is on disk, and takes it away again. Returns when
-     * nothing is being copied any more: a fault that a test sets next must not hit an offload.
+     * Puts as much again as memory holds, so that everything before it is on disk, and takes it away again. Returns
+     * when nothing is being copied any more: a fault that a test sets next must not hit an offload.
      */
     private static void pushToDisk(final Store store, final int memoryBytes) {
         final int chunk = memoryBytes / 4;

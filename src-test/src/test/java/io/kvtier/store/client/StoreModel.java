@@ -241,7 +241,8 @@ final class StoreModel implements AutoCloseable {
         if (diskUnits > 0) {
             config.disk(directory, diskUnits * UNIT);
         }
-        store = EmbeddedStore.open(config.build(), new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
+        store = EmbeddedStore.open(config.build(),
+            new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
     }
 
     private byte[] expected(final ObjectKey key) {
