@@ -115,6 +115,7 @@ public final class TransferEngine implements AutoCloseable {
      * @return the segment, to be closed.
      * @throws IllegalArgumentException when the address has none of the forms.
      * @throws io.kvtier.bindings.NativeException when the segment cannot be opened; trying again tries again.
+     * @throws TransferException        when the process that serves it cannot be reached, or refuses.
      */
     public Segment openSegment(final String address) {
         return openSegment(address, AccessToken.NONE);
@@ -130,6 +131,7 @@ public final class TransferEngine implements AutoCloseable {
      * @return the segment, to be closed.
      * @throws IllegalArgumentException when the address has none of the forms.
      * @throws io.kvtier.bindings.NativeException when the segment cannot be opened; trying again tries again.
+     * @throws TransferException        when the process that serves it cannot be reached, or refuses.
      */
     public Segment openSegment(final String address, final AccessToken token) {
         final SegmentAddress parsed = SegmentAddress.parse(address);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.transport.SharedSecret;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -32,8 +33,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RpcSecurityTest {
     private static final long LIMIT_MS = 20_000;
     private static final char[] PASSWORD = "changeit".toCharArray();
-    private static final Secret SECRET = secret("0123456789abcdef0123456789abcdef");
-    private static final Secret OTHER = secret("fedcba9876543210fedcba9876543210");
+    private static final SharedSecret SECRET = secret("0123456789abcdef0123456789abcdef");
+    private static final SharedSecret OTHER = secret("fedcba9876543210fedcba9876543210");
 
     @TempDir
     private Path directory;
@@ -41,8 +42,8 @@ class RpcSecurityTest {
     private RpcServer server;
     private final List<RpcClient> clients = new ArrayList<>();
 
-    private static Secret secret(final String text) {
-        return new Secret(text.getBytes(StandardCharsets.UTF_8));
+    private static SharedSecret secret(final String text) {
+        return SharedSecret.of(text.getBytes(StandardCharsets.UTF_8));
     }
 
     @AfterEach
@@ -76,7 +77,7 @@ class RpcSecurityTest {
         start(RpcServerConfig.loopback(0).withSecret(SECRET));
 
         assertArrayEquals(new byte[] {7}, echo(config().withSecret(SECRET)));
-        for (final Secret wrong : new Secret[] {OTHER, null}) {
+        for (final SharedSecret wrong : new SharedSecret[] {OTHER, null}) {
             final RpcException e = refusal(config().withSecret(wrong));
             assertEquals(RpcStatus.UNAUTHENTICATED, e.status());
             assertFalse(e.getMessage().contains("0123456789"), e.getMessage());
@@ -100,8 +101,8 @@ class RpcSecurityTest {
 
         new RpcServerConfig(everywhere, null, null, false, true, 10, 4096, 1000, 0);
         new RpcServerConfig(everywhere, SECRET, null, false, false, 10, 4096, 1000, 0);
-        assertThrows(IllegalArgumentException.class, () -> new Secret(new byte[15]));
-        assertEquals("Secret[hidden]", SECRET.toString());
+        assertThrows(IllegalArgumentException.class, () -> SharedSecret.of(new byte[15]));
+        assertEquals("SharedSecret[hidden]", SECRET.toString());
     }
 
     /** A self-signed pair, which may sign others. */

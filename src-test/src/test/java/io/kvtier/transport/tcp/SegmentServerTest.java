@@ -8,12 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.BorrowedRegion;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.MappedRegion;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.TransferException;
 import io.kvtier.transport.TransferFailure;
 import io.kvtier.transport.TransferFailure.Kind;
@@ -24,11 +28,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -487,6 +494,25 @@ class SegmentServerTest {
             assertEquals(3, fresh.next().id());
             fresh.frame(ScriptedPeer.FENCE, 0, 4, number, 0);
             assertStatus(0, "", fresh.next());
+        }
+    }
+
+    @Test
+    void shouldFailAndServeOnWhenAMappedFileIsCutUnderAnExport(@TempDir final Path directory) throws IOException {
+        final int page = 4096;
+        final Path path = Files.write(directory.resolve("mapped"), PatternBytes.of(1, 4 * page));
+        try (MappedRegion mapped = MappedRegion.map(path.toString(), 0, 4 * page, true);
+            PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE);
+            TcpRig rig = new TcpRig(TcpRig.PLAIN.withRetry(new TcpRetry(1, 1, 1)))) {
+            final ExportedSegment cut = server.export("cut", mapped, TOKEN, Permission.READ_WRITE);
+            final Segment segment = rig.engine().openSegment(cut.address(), TOKEN);
+            file.resize(page);
+
+            assertEquals(Kind.FAILED, TcpRig.failureOf(rig.read(segment, 0, 4 * page, 0)).kind());
+            assertEquals(Kind.FAILED, TcpRig.failureOf(rig.write(segment, 0, 4 * page, 0)).kind());
+            rig.read(segment, 0, page, 0).await();
+            assertEquals(SIZE, sizeOf(rig, export(Permission.READ_ONLY)));
+            cut.close();
         }
     }
 }

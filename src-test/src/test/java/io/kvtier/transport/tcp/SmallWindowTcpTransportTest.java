@@ -1,5 +1,7 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.transport.SharedSecret;
+
 /** The contract over several threads, small chunks, and windows that are always full, behind a shared secret. */
 class SmallWindowTcpTransportTest extends TcpTransportContract {
     private static final SharedSecret SECRET = SharedSecret.of("0123456789abcdef0123456789abcdef");

@@ -9,6 +9,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.Transfer;
 import java.io.IOException;
 import java.util.ArrayList;

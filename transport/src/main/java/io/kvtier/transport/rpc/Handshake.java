@@ -1,6 +1,9 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.SharedSecret;
 import java.io.IOException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
 
 /**
  * The first four frames of a connection: version, and the proof of the shared secret on both sides.
@@ -15,6 +18,8 @@ final class Handshake {
     private static final int NO_SECRET = 0;
     private static final int HMAC = 1;
     private static final int PROOF_BYTES = 32;
+    private static final int NONCE_BYTES = 32;
+    private static final SecureRandom RANDOM = new SecureRandom();
     private static final String CLIENT = "kvtier rpc client";
     private static final String SERVER = "kvtier rpc server";
 
@@ -29,10 +34,10 @@ final class Handshake {
 
     private final FrameInput in;
     private final FrameOutput out;
-    private final Secret secret;
+    private final SharedSecret secret;
     private final int maxBody;
 
-    Handshake(final FrameInput in, final FrameOutput out, final Secret secret, final int maxBody) {
+    Handshake(final FrameInput in, final FrameOutput out, final SharedSecret secret, final int maxBody) {
         this.in = in;
         this.out = out;
         this.secret = secret;
@@ -41,14 +46,14 @@ final class Handshake {
 
     /** The client's side. */
     Peer greet(final String name) throws IOException {
-        final byte[] mine = Secret.nonce();
+        final byte[] mine = nonce();
         send(RpcFrame.HELLO, new MessageWriter().array(4).number(RpcFrame.VERSION).number(RpcFrame.VERSION)
             .bytes(mine).text(name));
         final MessageReader challenge = expect(RpcFrame.CHALLENGE);
         challenge.begin();
         final int version = (int) challenge.number(RpcFrame.VERSION, RpcFrame.VERSION);
         final boolean asked = challenge.number(NO_SECRET, HMAC) == HMAC;
-        final byte[] theirs = challenge.bytes(Secret.NONCE_BYTES);
+        final byte[] theirs = challenge.bytes(NONCE_BYTES);
         challenge.end();
         if (asked != (secret != null)) {
             throw unauthenticated(asked ? "the server asks for a shared secret, and none is configured here"
@@ -59,7 +64,7 @@ final class Handshake {
         final MessageReader welcome = expect(RpcFrame.WELCOME);
         welcome.begin();
         final byte[] proof = welcome.bytes(PROOF_BYTES);
-        if (secret != null && !Secret.equal(proof, secret.proof(SERVER, version, mine, theirs))) {
+        if (secret != null && !MessageDigest.isEqual(proof, secret.proof(SERVER, version, mine, theirs))) {
             throw unauthenticated("the server does not know the shared secret");
         }
         final int theirMax = (int) welcome.number(0, Integer.MAX_VALUE);
@@ -73,27 +78,33 @@ final class Handshake {
         hello.begin();
         final long lowest = hello.number();
         final long highest = hello.number();
-        final byte[] theirs = hello.bytes(Secret.NONCE_BYTES);
+        final byte[] theirs = hello.bytes(NONCE_BYTES);
         final String name = hello.text(MAX_NAME);
         hello.end();
         if (lowest > RpcFrame.VERSION || highest < RpcFrame.VERSION) {
             throw new RpcException(RpcStatus.VERSION, "the client speaks versions " + lowest + " to " + highest
                 + "; version " + RpcFrame.VERSION + " is spoken here", null);
         }
-        final byte[] mine = Secret.nonce();
+        final byte[] mine = nonce();
         send(RpcFrame.CHALLENGE, new MessageWriter().array(3).number(RpcFrame.VERSION)
             .number(secret == null ? NO_SECRET : HMAC).bytes(mine));
         final MessageReader answer = expect(RpcFrame.PROOF);
         answer.begin();
         final byte[] proof = answer.bytes(PROOF_BYTES);
         answer.end();
-        if (secret != null && !Secret.equal(proof, secret.proof(CLIENT, RpcFrame.VERSION, theirs, mine))) {
+        if (secret != null && !MessageDigest.isEqual(proof, secret.proof(CLIENT, RpcFrame.VERSION, theirs, mine))) {
             throw unauthenticated("the client does not know the shared secret");
         }
         send(RpcFrame.WELCOME, new MessageWriter().array(2)
             .bytes(secret == null ? new byte[0] : secret.proof(SERVER, RpcFrame.VERSION, theirs, mine))
             .number(maxBody));
         return new Peer(name, maxBody);
+    }
+
+    private static byte[] nonce() {
+        final byte[] nonce = new byte[NONCE_BYTES];
+        RANDOM.nextBytes(nonce);
+        return nonce;
     }
 
     private void send(final int type, final MessageWriter body) throws IOException {

@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.SharedSecret;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
 
@@ -16,7 +17,7 @@ import javax.net.ssl.SSLContext;
  * @param maxBackoffMs     milliseconds that it grows to.
  * @param maxBodyBytes     largest reply taken.
  */
-public record RpcClientConfig(String host, int port, String name, Secret secret, SSLContext tls, long connectTimeoutMs,
+public record RpcClientConfig(String host, int port, String name, SharedSecret secret, SSLContext tls, long connectTimeoutMs,
                               long backoffMs, long maxBackoffMs, int maxBodyBytes) {
     private static final int MAX_PORT = 65_535;
     private static final long DEFAULT_CONNECT_MS = 5000;
@@ -73,7 +74,7 @@ public record RpcClientConfig(String host, int port, String name, Secret secret,
      * @param shared the secret.
      * @return the configuration.
      */
-    public RpcClientConfig withSecret(final Secret shared) {
+    public RpcClientConfig withSecret(final SharedSecret shared) {
         return new RpcClientConfig(host, port, name, shared, tls, connectTimeoutMs, backoffMs, maxBackoffMs,
             maxBodyBytes);
     }

@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.SharedSecret;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
@@ -17,7 +18,7 @@ import javax.net.ssl.SSLContext;
  * @param handshakeTimeoutMs milliseconds for TLS and handshake together.
  * @param drainTimeoutMs   milliseconds that closing waits for calls under way.
  */
-public record RpcServerConfig(InetSocketAddress address, Secret secret, SSLContext tls, boolean clientCertificate,
+public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SSLContext tls, boolean clientCertificate,
                               boolean open, int maxConnections, int maxBodyBytes, long handshakeTimeoutMs,
                               long drainTimeoutMs) {
     private static final int DEFAULT_CONNECTIONS = 1024;
@@ -75,7 +76,7 @@ public record RpcServerConfig(InetSocketAddress address, Secret secret, SSLConte
      * @param shared the secret.
      * @return the configuration.
      */
-    public RpcServerConfig withSecret(final Secret shared) {
+    public RpcServerConfig withSecret(final SharedSecret shared) {
         return new RpcServerConfig(address, shared, tls, clientCertificate, open, maxConnections, maxBodyBytes,
             handshakeTimeoutMs, drainTimeoutMs);
     }

@@ -1,5 +1,7 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.transport.SharedSecret;
+
 /** The client's side of a handshake: what it says, and what it takes for an answer. <b>Threading:</b> one thread. */
 final class ClientHandshake {
     private final SharedSecret secret;

@@ -1,5 +1,6 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.transport.SharedSecret;
 import java.util.Objects;
 
 /**

@@ -1,6 +1,7 @@
 package io.kvtier.transport.tcp;
 
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.SharedSecret;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.nio.ByteBuffer;

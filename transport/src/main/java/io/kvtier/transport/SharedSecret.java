@@ -1,4 +1,4 @@
-package io.kvtier.transport.tcp;
+package io.kvtier.transport;
 
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -51,8 +51,16 @@ public final class SharedSecret {
         return of(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** What one side shows for the nonces of a handshake: a label tells the sides apart, or one could be echoed. */
-    byte[] proof(final String label, final int version, final byte[] clientNonce, final byte[] serverNonce) {
+    /**
+     * What one side shows for the nonces of a handshake.
+     *
+     * @param label       tells the sides and the protocols apart, or what one side has shown could be shown to another.
+     * @param version     of the protocol, 0 to 255.
+     * @param clientNonce random bytes of the client.
+     * @param serverNonce random bytes of the server.
+     * @return HMAC-SHA256 over all of them, 32 bytes; to be compared in constant time.
+     */
+    public byte[] proof(final String label, final int version, final byte[] clientNonce, final byte[] serverNonce) {
         try {
             final Mac mac = Mac.getInstance(ALGORITHM);
             mac.init(new SecretKeySpec(bytes, ALGORITHM));
