@@ -34,7 +34,7 @@ public final class SharedSecret {
      */
     public static SharedSecret of(final byte[] bytes) {
         if (bytes.length < MIN_BYTES) {
-            throw new IllegalArgumentException("the shared secret has " + bytes.length + " bytes; it must have at least "
+            throw new IllegalArgumentException("the shared secret has " + bytes.length + " bytes; it needs at least "
                 + MIN_BYTES + " random ones, for example from: openssl rand -hex 32");
         }
         return new SharedSecret(bytes.clone());

@@ -19,6 +19,7 @@ import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -264,30 +265,40 @@ class RpcSecurityTest {
     }
 
     @Test
-    void shouldDropAClientThatDoesNotReadItsAnswers() throws IOException {
-        start(RpcServerConfig.loopback(0));
+    void shouldDropAClientThatDoesNotReadItsAnswersAndServeOthers() throws IOException {
+        final int calls = 200;
+        final ConcurrentLinkedQueue<RpcCall> held = new ConcurrentLinkedQueue<>();
+        server = RpcServer.start(RpcServerConfig.loopback(0), call -> {
+            if (call.peer().startsWith("greedy")) {
+                held.add(call);
+            } else {
+                call.reply(call.body());
+            }
+        });
         try (Socket greedy = new Socket("localhost", server.address().getPort())) {
             final FrameInput in = new FrameInput(greedy.getInputStream());
             final FrameOutput out = new FrameOutput(greedy.getOutputStream(), Integer.MAX_VALUE);
             new Handshake(in, out, null, 1 << 20).greet("greedy");
-            greedy.setSoTimeout(1);
-            final Thread sender = Thread.ofPlatform().daemon().start(() -> {
-                try {
-                    for (int i = 1; i < 200; i++) {
-                        out.add(RpcFrame.CALL, 1, i, 0, new byte[4 << 20]);
-                        out.flush();
-                    }
-                } catch (final IOException e) {
-                    // The server's side of the story ends here.
-                    Thread.currentThread().interrupt();
-                }
-            });
-            assertArrayEquals(new byte[] {7}, echo(config()), "another client is served meanwhile");
-            greedy.close();
-            while (server.connections() > 1) {
+            for (int i = 1; i <= calls; i++) {
+                out.add(RpcFrame.CALL, 1, i, 0, new byte[0]);
+            }
+            out.flush();
+            while (held.size() < calls) {
                 Thread.onSpinWait();
             }
-            assertFalse(sender.isDaemon() && server.connections() > 1);
+            final byte[] answer = new byte[1 << 20];
+
+            held.forEach(call -> call.reply(answer));
+
+            while (server.connections() > 0) {
+                Thread.onSpinWait();
+            }
+            assertArrayEquals(new byte[] {7}, echo(config()));
+            assertThrows(IOException.class, () -> {
+                for (int i = 1; i <= calls; i++) {
+                    in.next(1 << 20);
+                }
+            }, "not all answers can have come");
         }
     }
 }

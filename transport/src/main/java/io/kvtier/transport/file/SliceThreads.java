@@ -5,7 +5,7 @@ import io.kvtier.transport.Slice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
@@ -14,17 +14,18 @@ import java.util.function.Consumer;
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> daemon threads, started as needed, gone after {@link #close()}.
  * <b>Blocking:</b> {@link #add} never, but for the lock, which is held for a few instructions. <b>Allocation:</b> none
- * while the threads are busy; a thread that has to wait for a slice makes the lock's small object.
+ * but where threads meet at the lock. A thread that waits is parked, and not in a condition, which takes an object a
+ * wait: it puts itself on the list of those that rest under the lock, parks without it, and looks again.
  */
 final class SliceThreads implements AutoCloseable {
     private final String name;
     private final int most;
     private final Consumer<Slice> mover;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition arrived = lock.newCondition();
     private final SliceQueue queue = new SliceQueue();
     private final List<Thread> threads = new ArrayList<>();
-    /** Threads that wait and that nobody has woken yet. Counting one too many only leaves a slice to a busy thread. */
+    /** Threads that wait and that nobody has woken yet; the last one to come is the first to go, its caches are warm. */
+    private final Thread[] resting;
     private int idle;
     private boolean closed;
 
@@ -42,6 +43,7 @@ final class SliceThreads implements AutoCloseable {
         this.name = name;
         this.most = most;
         this.mover = mover;
+        this.resting = new Thread[most];
     }
 
     /**
@@ -52,14 +54,14 @@ final class SliceThreads implements AutoCloseable {
      * @throws OutOfMemoryError           when no thread runs and the system gives none; the slice was not taken.
      */
     void add(final Slice slice) {
+        Thread wake = null;
         lock.lock();
         try {
             if (closed) {
                 throw new RejectedExecutionException("the transport is closed");
             }
             if (idle > 0) {
-                idle--;
-                arrived.signal();
+                wake = resting[--idle];
             } else if (threads.size() < most) {
                 start();
             }
@@ -67,6 +69,7 @@ final class SliceThreads implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+        LockSupport.unpark(wake);
     }
 
     private void start() {
@@ -99,15 +102,32 @@ final class SliceThreads implements AutoCloseable {
 
     /** Null when closed and nothing is left. */
     private Slice take() {
-        lock.lock();
-        try {
-            while (queue.isEmpty() && !closed) {
-                idle++;
-                arrived.awaitUninterruptibly();
+        final Thread self = Thread.currentThread();
+        while (true) {
+            lock.lock();
+            try {
+                if (!queue.isEmpty() || closed) {
+                    rise(self);
+                    return queue.poll();
+                }
+                rise(self);
+                resting[idle++] = self;
+            } finally {
+                lock.unlock();
             }
-            return queue.poll();
-        } finally {
-            lock.unlock();
+            LockSupport.park(this);
+            // Whoever interrupts a thread of a transport means nothing by it; parking must not become a busy loop.
+            Thread.interrupted();
+        }
+    }
+
+    /** Takes a thread off the list, if it woke by itself and so is still on it. */
+    private void rise(final Thread self) {
+        for (int i = 0; i < idle; i++) {
+            if (resting[i] == self) {
+                resting[i] = resting[--idle];
+                return;
+            }
         }
     }
 
@@ -118,11 +138,11 @@ final class SliceThreads implements AutoCloseable {
         lock.lock();
         try {
             closed = true;
-            arrived.signalAll();
             running = List.copyOf(threads);
         } finally {
             lock.unlock();
         }
+        running.forEach(LockSupport::unpark);
         join(running);
     }
 

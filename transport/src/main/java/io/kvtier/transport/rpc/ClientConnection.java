@@ -179,7 +179,7 @@ final class ClientConnection {
             while (!call.done && broken == null) {
                 if (deadline != 0) {
                     final long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-                    socket.setSoTimeout((int) Math.clamp(leftMs, 1, Integer.MAX_VALUE));
+                    socket.setSoTimeout(Math.clamp(leftMs, 1, Integer.MAX_VALUE));
                 } else {
                     socket.setSoTimeout(0);
                 }

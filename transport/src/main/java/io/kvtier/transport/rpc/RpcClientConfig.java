@@ -17,8 +17,8 @@ import javax.net.ssl.SSLContext;
  * @param maxBackoffMs     milliseconds that it grows to.
  * @param maxBodyBytes     largest reply taken.
  */
-public record RpcClientConfig(String host, int port, String name, SharedSecret secret, SSLContext tls, long connectTimeoutMs,
-                              long backoffMs, long maxBackoffMs, int maxBodyBytes) {
+public record RpcClientConfig(String host, int port, String name, SharedSecret secret, SSLContext tls,
+                              long connectTimeoutMs, long backoffMs, long maxBackoffMs, int maxBodyBytes) {
     private static final int MAX_PORT = 65_535;
     private static final long DEFAULT_CONNECT_MS = 5000;
     private static final long DEFAULT_BACKOFF_MS = 100;
