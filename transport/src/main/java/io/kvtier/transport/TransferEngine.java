@@ -375,6 +375,9 @@ public final class TransferEngine implements AutoCloseable {
     private void enter(final Transfer transfer, final TransferOptions options) {
         final long now = options.timeoutMs() == 0 ? 0 : System.nanoTime();
         final long limit = TimeUnit.MILLISECONDS.toNanos(options.timeoutMs());
+        if (admission.isClosed()) {
+            throw closedException();
+        }
         transfer.begin();
         boolean entered = false;
         try {
@@ -401,13 +404,17 @@ public final class TransferEngine implements AutoCloseable {
         final boolean wait = options.whenFull() == TransferOptions.WhenFull.WAIT && !IoThreads.isIoThread();
         switch (admission.take(charge, wait, deadlineNanos)) {
             case ADMITTED -> { }
-            case CLOSED -> throw new IllegalStateException("the transfer engine is closed");
+            case CLOSED -> throw closedException();
             case TIMEOUT -> throw refused(TransferFailure.Kind.TIMEOUT, transfer, "there was no room for it within "
                 + options.timeoutMs() + " ms: ");
             default -> throw refused(TransferFailure.Kind.BUSY, transfer, "there is no room for it, and "
                 + (options.whenFull() == TransferOptions.WhenFull.WAIT ? "a callback cannot wait: "
                     : "it was not to wait: "));
         }
+    }
+
+    private static IllegalStateException closedException() {
+        return new IllegalStateException("the transfer engine is closed");
     }
 
     private TransferException refused(final TransferFailure.Kind kind, final Transfer transfer, final String why) {

@@ -31,7 +31,7 @@ public final class BlockIo {
         long done = 0;
         while (done < wanted) {
             final long length = Math.min(wanted - done, MAX_CALL_BYTES);
-            final long count = read(file, target.asSlice(done, length), offset + done);
+            final long count = read(file, part(target, done, length), offset + done);
             done += count;
             // A direct read comes back unaligned only from the end of the file, and the rest could not be asked for.
             if (count == 0 || done < wanted && done % file.alignment() != 0) {
@@ -39,6 +39,11 @@ public final class BlockIo {
             }
         }
         return done;
+    }
+
+    /** The memory itself where all of it is meant, which spares an object. */
+    private static MemorySegment part(final MemorySegment memory, final long offset, final long length) {
+        return length == memory.byteSize() ? memory : memory.asSlice(offset, length);
     }
 
     /**
@@ -55,7 +60,7 @@ public final class BlockIo {
         long done = 0;
         while (done < wanted) {
             final long length = Math.min(wanted - done, MAX_CALL_BYTES);
-            final long count = write(file, source.asSlice(done, length), offset + done);
+            final long count = write(file, part(source, done, length), offset + done);
             final long before = done;
             done += count;
             if (done < wanted) {

@@ -15,7 +15,7 @@ class SmallWindowTcpTransportTest extends TcpTransportContract {
     SegmentServerConfig serving() {
         final ServerLimits usual = ServerLimits.DEFAULT;
         return SegmentServerConfig.DEFAULT.withIoThreads(3).withSecret(SECRET).withLimits(new ServerLimits(
-            usual.maxConnections(), usual.maxRequestBytes(), 7001, 1, 9000, usual.handshakeMs(), usual.requestMs(),
+            usual.maxConnections(), usual.maxRequestBytes(), 7001, 1, 64 << 10, usual.handshakeMs(), usual.requestMs(),
             usual.idleMs()));
     }
 }

@@ -24,7 +24,7 @@ final class SliceThreads implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final SliceQueue queue = new SliceQueue();
     private final List<Thread> threads = new ArrayList<>();
-    /** Threads that wait and that nobody has woken yet; the last one to come is the first to go, its caches are warm. */
+    /** Threads that wait and that nobody has woken yet; the last to come is the first to go, its caches are warm. */
     private final Thread[] resting;
     private int idle;
     private boolean closed;
