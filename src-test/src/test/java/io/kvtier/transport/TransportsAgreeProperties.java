@@ -22,8 +22,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 
 /**
- * Random batches, whose requests go by different transports at once to the same file and to memory: whatever moved them,
- * a byte array says what there must be.
+ * Random batches, whose requests go by different transports at once to the same file and to memory: whatever moved
+ * them, a byte array says what there must be.
  */
 class TransportsAgreeProperties {
     private static final int SLOT = 16 << 10;
