@@ -16,6 +16,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -174,6 +175,40 @@ class RpcTest {
         assertArrayEquals(new byte[] {2}, patient.join());
     }
 
+    /** Whoever reads may give up at any moment, and so may whoever was to read next. */
+    @Test
+    void shouldAnswerThePatientHoweverManyOthersGiveUpAroundThem() throws IOException {
+        server = RpcServer.start(RpcServerConfig.loopback(0), call -> {
+            if (call.method() == NEVER) {
+                held.add(call);
+            } else {
+                // Later than the impatient wait, so that the reader changes meanwhile.
+                Thread.ofVirtual().start(() -> {
+                    LockSupport.parkNanos(3_000_000);
+                    call.reply(call.body());
+                });
+            }
+        });
+        client = new RpcClient(config());
+        client.call(ECHO, new byte[0], LIMIT_MS);
+        final List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (int thread = 0; thread < 12; thread++) {
+            final boolean patient = thread % 3 == 0;
+            all.add(Threads.start(() -> {
+                for (int i = 0; i < 60; i++) {
+                    if (patient) {
+                        assertArrayEquals(new byte[] {5}, client.call(ECHO, new byte[] {5}, LIMIT_MS));
+                    } else {
+                        final int limitMs = 1 + i % 4;
+                        assertEquals(RpcStatus.TIMEOUT, assertThrows(RpcException.class,
+                            () -> client.call(NEVER, new byte[0], limitMs)).status());
+                    }
+                }
+            }));
+        }
+        all.forEach(CompletableFuture::join);
+    }
+
     @Test
     void shouldRefuseWhileItClosesAndBeReachedAgainWhenItComesBack() throws Exception {
         start();
@@ -193,7 +228,7 @@ class RpcTest {
         underWay.handle((reply, error) -> reply != null || error != null).join();
         assertTrue(failure(ECHO, new byte[0]).status().isUncertain());
 
-        server = RpcServer.start(RpcServerConfig.loopback(port), handler);
+        server = restarted(port);
         byte[] reply = null;
         while (reply == null) {
             try {
@@ -203,6 +238,18 @@ class RpcTest {
             }
         }
         assertArrayEquals(new byte[] {3}, reply);
+    }
+
+    /** A client that connects to a port nobody listens at may by chance be given that port itself, for a moment. */
+    private RpcServer restarted(final int port) throws IOException {
+        for (int attempt = 0; attempt < 500; attempt++) {
+            try {
+                return RpcServer.start(RpcServerConfig.loopback(port), handler);
+            } catch (final IOException e) {
+                LockSupport.parkNanos(10_000_000);
+            }
+        }
+        return RpcServer.start(RpcServerConfig.loopback(port), handler);
     }
 
     @Test

@@ -159,7 +159,7 @@ final class ClientConnection {
                 } finally {
                     readLock.unlock();
                 }
-                wakeAnother();
+                wakeAnother(call);
             } else {
                 LockSupport.parkNanos(this, left);
                 interrupted |= Thread.interrupted();
@@ -169,6 +169,8 @@ final class ClientConnection {
             Thread.currentThread().interrupt();
         }
         if (!call.done) {
+            // It may have been woken to read on just when its own time was over.
+            wakeAnother(call);
             throw new RpcException(RpcStatus.TIMEOUT, peer + " did not answer method " + method + " within " + timeoutMs
                 + " ms", null);
         }
@@ -217,9 +219,10 @@ final class ClientConnection {
         }
     }
 
-    private void wakeAnother() {
+    /** Lets one of the others who wait look for the lock to read; the caller's own call may still be in the map. */
+    private void wakeAnother(final Call own) {
         for (final Call call : calls.values()) {
-            if (!call.done) {
+            if (call != own && !call.done) {
                 LockSupport.unpark(call.caller);
                 return;
             }
