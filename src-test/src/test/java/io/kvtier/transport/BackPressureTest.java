@@ -132,6 +132,30 @@ class BackPressureTest {
     }
 
     @Test
+    void shouldTellWhoAwaitsATransferThatIsRefusedInTheEnd() throws InterruptedException {
+        engine.submit(read(3 * PAGE));
+        final Transfer refused = engine.newTransfer().read(memory, 0, PAGE, segment, 0);
+        final Thread submitter = Thread.ofPlatform().start(() ->
+            assertThrows(IllegalStateException.class, () -> engine.submit(refused)));
+        assertTrue(Threads.awaitWaiting(submitter));
+        final CompletableFuture<IllegalStateException> parked = new CompletableFuture<>();
+        final CompletableFuture<IllegalStateException> observing = new CompletableFuture<>();
+        for (final CompletableFuture<IllegalStateException> told : List.of(parked, observing)) {
+            final Thread waiter = Thread.ofPlatform().start(() ->
+                told.complete(assertThrows(IllegalStateException.class, refused::await)));
+            assertTrue(Threads.awaitWaiting(waiter));
+        }
+
+        final Thread closer = Thread.ofPlatform().start(engine::close);
+
+        assertTrue(parked.join().getMessage().contains("not submitted"));
+        assertTrue(observing.join().getMessage().contains("not submitted"));
+        submitter.join();
+        files.slices().forEach(Slice::completed);
+        closer.join();
+    }
+
+    @Test
     void shouldMoveWhatIsLargerThanTheBoundAlone() {
         final CompletableFuture<Transfer> large = Threads.start(() -> engine.submit(read(10 * PAGE)));
         while (files.slices().size() < 10) {

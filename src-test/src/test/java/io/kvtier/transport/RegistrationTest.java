@@ -59,4 +59,18 @@ class RegistrationTest {
         assertTrue(e.getMessage().contains("closed"), e.getMessage());
         engine.close();
     }
+
+    @Test
+    void shouldUndoWhatWasPreparedWhenATransportFailsOverIt() {
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, 4096);
+        // No answer at all: what a transport with a fault does.
+        pinning.answerAttach(null);
+
+        assertThrows(NullPointerException.class, () -> engine.register(region));
+
+        assertEquals(List.of(), files.attached());
+        region.close();
+        assertFalse(region.segment().scope().isAlive(), "the region is still held");
+        engine.close();
+    }
 }

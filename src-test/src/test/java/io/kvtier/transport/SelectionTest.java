@@ -148,15 +148,32 @@ class SelectionTest {
     }
 
     @Test
-    void shouldEndWithTheFirstFailureWhenTheNextTransportCannotTakeTheSlice() {
+    void shouldPassOverATransportThatCannotTakeTheSlice() {
         open();
         posix.refuse("not aligned");
         final Transfer transfer = read(null, false);
 
         uring.slices().getFirst().failed(broken(true));
+        gds.slices().getFirst().completed();
+
+        transfer.await();
+        assertEquals(0, posix.slices().size());
+        assertEquals(1, stats().get(TransportKind.IO_URING).fallbacks());
+        assertEquals(0, stats().get(TransportKind.POSIX).fallbacks());
+    }
+
+    @Test
+    void shouldEndWithTheFirstFailureWhenNoOtherTransportCanTakeTheSlice() {
+        open();
+        posix.refuse("not aligned");
+        gds.refuse("not registered");
+        final Transfer transfer = read(null, false);
+
+        uring.slices().getFirst().failed(broken(true));
 
         assertEquals(broken(true), assertThrows(TransferException.class, transfer::await).failure());
-        assertEquals(0, posix.slices().size());
+        assertEquals(0, posix.slices().size() + gds.slices().size());
+        assertEquals(0, stats().get(TransportKind.IO_URING).fallbacks(), "it was not handed on");
     }
 
     @Test

@@ -4,12 +4,8 @@ import io.kvtier.alloc.MemoryRegion;
 import java.lang.System.Logger;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Requests that are submitted together, and their common progress. A transfer ends when all its slices have ended, and
@@ -32,26 +28,15 @@ public final class Transfer {
         new TransferFailure(TransferFailure.Kind.FAILED, "", 0, false, "", 0, 0, "none");
     private static final Logger LOG = System.getLogger(Transfer.class.getName());
 
-    private enum State { FILLING, RUNNING, ENDED }
-
     private final TransferEngine engine;
     private final Slices slices;
     private final AtomicLong open = new AtomicLong();
     private final AtomicLong moved = new AtomicLong();
     private final AtomicReference<TransferFailure> failure = new AtomicReference<>();
-    /** Who waits for the end without a limit; a second one, or one with a limit, waits on the condition. */
-    private final AtomicReference<Thread> waiter = new AtomicReference<>();
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition ended = lock.newCondition();
-    /** Whether there may be somebody at the condition, or a future: then the end takes the lock. */
-    private volatile boolean observed;
-    private CompletableFuture<Transfer> future;
+    private final Completion completion = new Completion(this);
     private long charge;
     private Future<?> deadline;
     private TransferEvent event;
-    /** Counts the rounds of a transfer that is used again, so that a late deadline cannot meet the next round. */
-    private volatile long round;
-    private volatile State state = State.FILLING;
 
     Transfer(final TransferEngine engine) {
         this.engine = engine;
@@ -66,7 +51,7 @@ public final class Transfer {
      * @return this.
      */
     public Transfer prefer(final TransportKind hint, final boolean only) {
-        checkFilling();
+        completion.checkFilling();
         slices.prefer(hint, only);
         return this;
     }
@@ -85,7 +70,7 @@ public final class Transfer {
      */
     public Transfer read(final MemoryRegion local, final long localOffset, final long length, final Segment segment,
         final long offset) {
-        checkFilling();
+        completion.checkFilling();
         slices.add(Direction.READ, local, localOffset, length, segment, offset);
         return this;
     }
@@ -104,7 +89,7 @@ public final class Transfer {
      */
     public Transfer write(final MemoryRegion local, final long localOffset, final long length, final Segment segment,
         final long offset) {
-        checkFilling();
+        completion.checkFilling();
         slices.add(Direction.WRITE, local, localOffset, length, segment, offset);
         return this;
     }
@@ -118,29 +103,22 @@ public final class Transfer {
      * @throws IllegalStateException when this was submitted, and not cleared since.
      */
     public Transfer add(final TransferRequest request) {
-        checkFilling();
+        completion.checkFilling();
         slices.add(request);
         return this;
     }
 
     /**
-     * Empties it for another round.
+     * Empties it for another round. No other thread may still be waiting for the last one: it would find this one.
      *
      * @throws IllegalStateException while it is running.
      */
     public void clear() {
-        if (state == State.RUNNING) {
-            throw new IllegalStateException("the transfer is still running; await its end before clearing it");
-        }
-        if (observed) {
-            forgetObservers();
-        }
-        round++;
+        completion.clear();
         slices.clear();
         moved.set(0);
         failure.set(null);
         event = null;
-        state = State.FILLING;
     }
 
     /**
@@ -167,7 +145,7 @@ public final class Transfer {
      * @return true once it has ended.
      */
     public boolean isDone() {
-        return state == State.ENDED;
+        return completion.hasEnded();
     }
 
     /**
@@ -185,7 +163,7 @@ public final class Transfer {
      * until the transfer has ended.
      */
     public void cancel() {
-        stop(round, TransferFailure.Kind.CANCELED, "cancelled by the caller");
+        stop(completion.round(), TransferFailure.Kind.CANCELED, "cancelled by the caller");
     }
 
     /**
@@ -196,14 +174,7 @@ public final class Transfer {
      * @throws IllegalStateException when it was not submitted.
      */
     public void await() {
-        if (state != State.ENDED) {
-            checkSubmitted();
-            if (waiter.compareAndSet(null, Thread.currentThread())) {
-                parkUntilEnded();
-            } else {
-                awaitWithOthers();
-            }
-        }
+        completion.await();
         final TransferFailure problem = failure();
         if (problem != null) {
             throw new TransferException(problem);
@@ -219,18 +190,7 @@ public final class Transfer {
      * @throws IllegalStateException when it was not submitted.
      */
     public boolean await(final long timeoutMs) throws InterruptedException {
-        long left = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
-        lock.lockInterruptibly();
-        try {
-            checkSubmitted();
-            observed = true;
-            while (state == State.RUNNING && left > 0) {
-                left = ended.awaitNanos(left);
-            }
-            return state == State.ENDED;
-        } finally {
-            lock.unlock();
-        }
+        return completion.await(timeoutMs);
     }
 
     /**
@@ -241,20 +201,7 @@ public final class Transfer {
      * @throws IllegalStateException when it was not submitted.
      */
     public CompletableFuture<Transfer> future() {
-        lock.lock();
-        try {
-            checkSubmitted();
-            observed = true;
-            if (future == null) {
-                future = new CompletableFuture<>();
-                if (state == State.ENDED) {
-                    complete(future, failure());
-                }
-            }
-            return future.copy();
-        } finally {
-            lock.unlock();
-        }
+        return completion.future();
     }
 
     Slices slices() {
@@ -267,10 +214,10 @@ public final class Transfer {
 
     /** From here on it is running, with one open slice that stands for the submitting call. */
     void begin() {
-        checkFilling();
+        completion.checkFilling();
         open.set(1);
         event = TransferEvent.ifRecorded();
-        state = State.RUNNING;
+        completion.begin();
     }
 
     /** Nothing was started after all. */
@@ -280,7 +227,8 @@ public final class Transfer {
             Thread.onSpinWait();
         }
         failure.set(null);
-        state = State.FILLING;
+        cancelDeadline();
+        completion.abandon();
     }
 
     void admitted(final long admissionCharge) {
@@ -289,7 +237,7 @@ public final class Transfer {
 
     /** Gives up at a time; called before any slice is started. */
     void endBy(final long timeoutMs) {
-        final long scheduled = round;
+        final long scheduled = completion.round();
         deadline = engine.after(timeoutMs, () -> stop(scheduled, TransferFailure.Kind.TIMEOUT,
             "it did not end within " + timeoutMs + " ms"));
     }
@@ -330,8 +278,8 @@ public final class Transfer {
 
     void sliceEnded(final Slice slice, final TransferFailure problem) {
         if (!slice.end()) {
-            LOG.log(Logger.Level.ERROR, "transport {0} completed a slice twice; the second time is ignored",
-                slice.segment());
+            LOG.log(Logger.Level.ERROR, "{0} completed a slice of {1} twice; the second time is ignored",
+                slice.hop().kind(), slice.segment());
             return;
         }
         final Route.Hop hop = slice.hop();
@@ -348,22 +296,25 @@ public final class Transfer {
         settle();
     }
 
-    /** Tries the next transport of the slice's route, if the failure is one that it may not share. */
+    /** Tries the next transport of the slice's route that can take it, if the failure is one that it may not share. */
     private boolean goOn(final Slice slice, final TransferFailure problem) {
-        if (!problem.retryable() || !wanted() || !slice.hasNextHop(engine.config().maxFailovers())) {
+        if (!problem.retryable() || !wanted()) {
             return false;
         }
-        slice.hop().counts().fellBack();
-        slice.nextHop();
-        if (slice.hop().transport().check(slice) != null) {
-            return false;
+        final TransportCounts failed = slice.hop().counts();
+        while (slice.hasNextHop(engine.config().maxFailovers())) {
+            slice.nextHop();
+            final Transport next = slice.hop().transport();
+            if (next.check(slice) == null) {
+                failed.fellBack();
+                LOG.log(Logger.Level.DEBUG, "{0} failed ({1}); going on with {2}", slice.segment(), problem.message(),
+                    slice.hop().kind());
+                start(slice, false);
+                next.flush();
+                return true;
+            }
         }
-        LOG.log(Logger.Level.DEBUG, "{0} failed ({1}); going on with {2}", slice.segment(), problem.message(),
-            slice.hop().kind());
-        final Transport next = slice.hop().transport();
-        start(slice, false);
-        next.flush();
-        return true;
+        return false;
     }
 
     private static void start(final Slice slice, final boolean here) {
@@ -387,7 +338,7 @@ public final class Transfer {
             return;
         }
         try {
-            if (ofRound == round && failure.compareAndSet(null,
+            if (ofRound == completion.round() && failure.compareAndSet(null,
                 new TransferFailure(kind, "", 0, kind == TransferFailure.Kind.TIMEOUT, "", 0, bytes(), why))) {
                 for (int i = 0; i < slices.size(); i++) {
                     final Slice slice = slices.get(i);
@@ -432,116 +383,14 @@ public final class Transfer {
             event.commit(slices, moved.get(), problem);
         }
         engine.giveBack(charge);
-        final long ending = round;
-        final boolean late = !observed;
-        final CompletableFuture<Transfer> waiting = late ? endUnobserved() : endBeforeObservers();
-        // The owner may have filled it anew by now: a thread is woken for nothing at worst.
-        LockSupport.unpark(waiter.get());
-        if (waiting != null) {
-            complete(waiting, problem);
-        } else if (late && observed) {
-            // It was looked at while it ended: who set the mark after it was read above has found it still running.
-            tellLateObservers(ending, problem);
-        }
-    }
-
-    private CompletableFuture<Transfer> endUnobserved() {
-        state = State.ENDED;
-        return null;
-    }
-
-    private CompletableFuture<Transfer> endBeforeObservers() {
-        lock.lock();
-        try {
-            state = State.ENDED;
-            ended.signalAll();
-            return future;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void tellLateObservers(final long ending, final TransferFailure problem) {
-        CompletableFuture<Transfer> late = null;
-        lock.lock();
-        try {
-            ended.signalAll();
-            if (ending == round) {
-                late = future;
-            }
-        } finally {
-            lock.unlock();
-        }
-        if (late != null) {
-            complete(late, problem);
-        }
-    }
-
-    /** The owner fills it anew: a future that the end has not got round to yet is completed first. */
-    private void forgetObservers() {
-        final CompletableFuture<Transfer> last;
-        lock.lock();
-        try {
-            last = future;
-            future = null;
-            observed = false;
-        } finally {
-            lock.unlock();
-        }
-        if (last != null && state == State.ENDED) {
-            complete(last, failure());
-        }
-    }
-
-    /** The end writes the state before it looks for a waiter, and the waiter says so before it looks at the state. */
-    private void parkUntilEnded() {
-        boolean interrupted = false;
-        while (state == State.RUNNING) {
-            LockSupport.park(this);
-            interrupted |= Thread.interrupted();
-        }
-        waiter.set(null);
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void awaitWithOthers() {
-        lock.lock();
-        try {
-            observed = true;
-            while (state == State.RUNNING) {
-                ended.awaitUninterruptibly();
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void complete(final CompletableFuture<Transfer> waiting, final TransferFailure problem) {
-        if (problem == null) {
-            waiting.complete(this);
-        } else {
-            waiting.completeExceptionally(new TransferException(problem));
-        }
+        // From here on the owner may fill it anew.
+        completion.end(problem);
     }
 
     private void cancelDeadline() {
         if (deadline != null) {
             deadline.cancel(false);
             deadline = null;
-        }
-    }
-
-    private void checkFilling() {
-        if (state != State.FILLING) {
-            throw new IllegalStateException("the transfer was submitted already; clear it first");
-        }
-    }
-
-    private void checkSubmitted() {
-        if (state == State.FILLING) {
-            throw new IllegalStateException("the transfer was not submitted");
         }
     }
 }

@@ -163,15 +163,20 @@ public final class TransferEngine implements AutoCloseable {
         }
         final Map<TransportKind, Availability> results = new EnumMap<>(TransportKind.class);
         final List<Transport> prepared = new ArrayList<>();
-        for (final Transport transport : given) {
-            final Capability capability = transport.capability();
-            if (capability.availability().available() && capability.memory().contains(region.kind())) {
-                final Availability result = transport.attach(region);
-                results.put(capability.kind(), result);
-                if (result.available()) {
-                    prepared.add(transport);
+        try {
+            for (final Transport transport : given) {
+                final Capability capability = transport.capability();
+                if (capability.availability().available() && capability.memory().contains(region.kind())) {
+                    final Availability result = transport.attach(region);
+                    results.put(capability.kind(), result);
+                    if (result.available()) {
+                        prepared.add(transport);
+                    }
                 }
             }
+        } catch (final RuntimeException | Error e) {
+            new Registration(region, results, prepared).close();
+            throw e;
         }
         return new Registration(region, results, prepared);
     }
@@ -380,16 +385,20 @@ public final class TransferEngine implements AutoCloseable {
         }
         transfer.begin();
         boolean entered = false;
+        long taken = 0;
         try {
             transfer.slices().enter();
             entered = true;
             final long charge = admission.charge(transfer.slices().size(), transfer.bytes());
             admit(transfer, charge, options, now == 0 ? 0 : now + limit);
+            taken = charge;
             transfer.admitted(charge);
             if (now != 0) {
                 transfer.endBy(TimeUnit.NANOSECONDS.toMillis(Math.max(0, now + limit - System.nanoTime())));
             }
         } catch (final RuntimeException | Error e) {
+            // After the admission too: the clock may have no thread to run on.
+            admission.giveBack(taken);
             if (entered) {
                 transfer.slices().leave();
             }

@@ -107,8 +107,8 @@ public final class RpcServer implements AutoCloseable {
     }
 
     /**
-     * Stops listening, answers calls that come with SHUTTING_DOWN, waits for those under way, ends the connections. A
-     * second call does nothing.
+     * Stops listening, answers calls that come with SHUTTING_DOWN, waits for those under way and for their answers to
+     * be written, ends the connections. A second call does nothing.
      */
     @Override
     public void close() {
@@ -124,7 +124,10 @@ public final class RpcServer implements AutoCloseable {
             LOG.log(Logger.Level.WARNING, "calls were still under way after {0} ms; their clients get no answer",
                 config.drainTimeoutMs());
         }
-        connections.values().forEach(ServerConnection::close);
+        // Who does not read its last answers is cut off when the same time is over once more.
+        clock.schedule(() -> connections.values().forEach(ServerConnection::close), config.drainTimeoutMs(),
+            TimeUnit.MILLISECONDS);
+        connections.values().forEach(ServerConnection::finish);
         clock.shutdownNow();
         acceptor.interrupt();
     }

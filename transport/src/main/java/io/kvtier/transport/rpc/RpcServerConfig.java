@@ -16,7 +16,8 @@ import javax.net.ssl.SSLContext;
  * @param maxConnections   connections at once.
  * @param maxBodyBytes     largest body taken.
  * @param handshakeTimeoutMs milliseconds for TLS and handshake together.
- * @param drainTimeoutMs   milliseconds that closing waits for calls under way.
+ * @param drainTimeoutMs   milliseconds that closing waits for calls under way, and once more for clients to read
+ *                         the answers.
  */
 public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SSLContext tls, boolean clientCertificate,
                               boolean open, int maxConnections, int maxBodyBytes, long handshakeTimeoutMs,

@@ -76,6 +76,20 @@ final class ServerConnection {
         return new RpcException(RpcStatus.INTERNAL, "the server failed on method " + method + ": " + error, null);
     }
 
+    /** Ends the connection once the answers that were given are written; blocks while the client does not read. */
+    void finish() {
+        final FrameOutput output = out;
+        try {
+            if (output != null && !closed) {
+                output.flush();
+            }
+        } catch (final IOException e) {
+            LOG.log(Logger.Level.DEBUG, "the last answers did not reach " + peer, e);
+        } finally {
+            close();
+        }
+    }
+
     /** Ends the connection. A second call does nothing. */
     void close() {
         closed = true;
