@@ -23,6 +23,7 @@ import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.transport.Gate;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +56,7 @@ public final class EmbeddedStore implements Store {
 
     private final StoreConfig config;
     private final UUID clientId = UUID.randomUUID();
-    private final UseGate gate = new UseGate();
+    private final Gate gate = new Gate();
     private final Pressure pressure = new Pressure();
     private final Counters counters = new Counters();
     private final HostRegion memory;
@@ -312,11 +313,13 @@ public final class EmbeddedStore implements Store {
     }
 
     private <T> T inside(final Supplier<T> call) {
-        gate.enter();
+        if (!gate.tryEnter()) {
+            throw closedException();
+        }
         try {
             return call.get();
         } finally {
-            gate.exit();
+            gate.leave();
         }
     }
 
@@ -324,7 +327,7 @@ public final class EmbeddedStore implements Store {
         try {
             return CompletableFuture.supplyAsync(call, async);
         } catch (final RejectedExecutionException e) {
-            return CompletableFuture.failedFuture(UseGate.closedException());
+            return CompletableFuture.failedFuture(closedException());
         }
     }
 
@@ -338,5 +341,9 @@ public final class EmbeddedStore implements Store {
             }
         }
         return results;
+    }
+
+    static StoreException closedException() {
+        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the store is closed; open another one");
     }
 }

@@ -9,6 +9,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.transport.Gate;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -23,11 +24,11 @@ final class Writer {
     private final Master master;
     private final HostRegion memory;
     private final Pressure pressure;
-    private final UseGate gate;
+    private final Gate gate;
     private final Counters counters;
 
     Writer(final StoreConfig config, final Master master, final HostRegion memory, final Pressure pressure,
-        final UseGate gate, final Counters counters) {
+        final Gate gate, final Counters counters) {
         this.config = config;
         this.master = master;
         this.memory = memory;
@@ -61,7 +62,7 @@ final class Writer {
                         return PutOutcome.NO_SPACE;
                     }
                     if (gate.isClosed()) {
-                        throw UseGate.closedException();
+                        throw EmbeddedStore.closedException();
                     }
                 }
             }
