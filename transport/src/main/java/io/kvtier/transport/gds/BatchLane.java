@@ -30,7 +30,7 @@ final class BatchLane implements Lane {
     private final int depth;
     private final long maxEntryBytes;
     private final Consumer<CuFileException> whenFallingBack;
-    private final SliceQueue queue = new SliceQueue();
+    private final LaneQueue queue = new LaneQueue();
     private final List<BatchOwner> owners = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
     private final CountDownLatch begun;
@@ -193,7 +193,7 @@ final class BatchLane implements Lane {
         return shared.registrations();
     }
 
-    SliceQueue queue() {
+    LaneQueue queue() {
         return queue;
     }
 

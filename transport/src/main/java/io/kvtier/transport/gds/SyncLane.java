@@ -15,7 +15,7 @@ import java.util.List;
  */
 final class SyncLane implements Lane {
     private final LaneParts shared;
-    private final SliceQueue queue = new SliceQueue();
+    private final LaneQueue queue = new LaneQueue();
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean aborted;
 

@@ -12,7 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p><b>Threading:</b> thread-safe. Adding wakes nobody, so that one {@link #wake()} does for the many slices of a
  * submit. <b>Blocking:</b> {@link #take} and {@link #await} wait.
  */
-final class SliceQueue {
+final class LaneQueue {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Slice> slices = new ArrayDeque<>();
