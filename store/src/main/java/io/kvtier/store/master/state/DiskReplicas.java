@@ -1,6 +1,6 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
@@ -52,9 +52,9 @@ final class DiskReplicas {
     }
 
     /** Allows a value to go unless its object is leased and has no other copy. */
-    List<Boolean> evict(final Command.EvictDisk evict, final long nowMs) {
+    List<Boolean> evict(final DiskCommand.EvictDisk evict, final long nowMs) {
         final List<Boolean> allowed = new ArrayList<>(evict.values().size());
-        for (final Command.StoredObject value : evict.values()) {
+        for (final DiskCommand.StoredObject value : evict.values()) {
             final ObjectEntry entry = catalogue.find(value.key(), value.version());
             final Replica replica = entry == null ? null : own(entry, evict.clientId());
             if (replica == null) {
@@ -75,9 +75,9 @@ final class DiskReplicas {
     }
 
     /** Takes a value in that a client found, unless the key is taken by another version. */
-    List<Boolean> adopt(final Command.AdoptDisk adopt) {
+    List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
-        for (final Command.StoredObject value : adopt.values()) {
+        for (final DiskCommand.StoredObject value : adopt.values()) {
             catalogue.versionSeen(value.version());
             if (catalogue.find(value.key()) != null) {
                 adopted.add(false);

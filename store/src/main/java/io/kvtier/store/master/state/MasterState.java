@@ -1,15 +1,22 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.DataType;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
-import io.kvtier.store.protocol.Command.RemoveReply;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.RemoveReply;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -51,28 +58,28 @@ public final class MasterState implements AutoCloseable {
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {
         return (R) switch (command) {
-            case Command.ReadStart read -> readStart(read, nowMs);
-            case Command.ReadDone done -> readDone(done, nowMs);
-            case Command.PutStart put -> putStart(put, nowMs);
-            case Command.PutEnd put -> putEnd(put, nowMs);
-            case Command.PutRevoke put -> putRevoke(put, nowMs);
-            case Command.Exists exists -> exists(exists, nowMs);
-            case Command.Query query -> query(query);
-            case Command.Remove remove -> remove(remove, nowMs);
-            case Command.FetchOffloads fetch -> fetchOffloads(fetch, nowMs);
-            case Command.OffloadDone done -> offloadDone(done, nowMs);
-            case Command.PromotionStart start -> promotionStart(start, nowMs);
-            case Command.PromotionEnd end -> promotionEnd(end, nowMs);
-            case Command.ReplicaUnreadable unreadable -> unreadable(unreadable);
-            case Command.EvictDisk evict -> disk.evict(evict, nowMs);
-            case Command.AdoptDisk adopt -> disk.adopt(adopt);
-            case Command.MountSegment mount -> ack(segments.mount(mount.clientId(), mount.segmentId(),
-                mount.capacity(), mount.unit()));
-            case Command.MountLocalDisk mount -> {
+            case ObjectCommand.ReadStart read -> readStart(read, nowMs);
+            case ObjectCommand.ReadDone done -> readDone(done, nowMs);
+            case ObjectCommand.PutStart put -> putStart(put, nowMs);
+            case ObjectCommand.PutEnd put -> putEnd(put, nowMs);
+            case ObjectCommand.PutRevoke put -> putRevoke(put, nowMs);
+            case ObjectCommand.Exists exists -> exists(exists, nowMs);
+            case ObjectCommand.Query query -> query(query);
+            case ObjectCommand.Remove remove -> remove(remove, nowMs);
+            case DiskCommand.FetchOffloads fetch -> fetchOffloads(fetch, nowMs);
+            case DiskCommand.OffloadDone done -> offloadDone(done, nowMs);
+            case DiskCommand.PromotionStart start -> promotionStart(start, nowMs);
+            case DiskCommand.PromotionEnd end -> promotionEnd(end, nowMs);
+            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable);
+            case DiskCommand.EvictDisk evict -> disk.evict(evict, nowMs);
+            case DiskCommand.AdoptDisk adopt -> disk.adopt(adopt);
+            case SegmentCommand.Mount mount -> ack(segments.mount(mount.clientId(), mount.spec()));
+            case DiskCommand.MountDisk mount -> {
                 offloads.mount(mount.clientId());
                 yield Ack.OK;
             }
-            case Command.Statistics ignored -> statistics();
+            case AdminCommand.Statistics ignored -> statistics();
+            default -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "no " + command);
         };
     }
 
@@ -81,7 +88,7 @@ public final class MasterState implements AutoCloseable {
         segments.close();
     }
 
-    private PutStartReply putStart(final Command.PutStart put, final long nowMs) {
+    private PutStartReply putStart(final ObjectCommand.PutStart put, final long nowMs) {
         final ObjectEntry known = catalogue.find(put.key());
         if (known != null) {
             return new PutStartReply.Taken(known.record().isReadable() ? PutOutcome.ALREADY_EXISTS
@@ -96,10 +103,10 @@ public final class MasterState implements AutoCloseable {
             catalogue.remove(entry);
             return new PutStartReply.NoSpace(memory.mayComeFree());
         }
-        return new PutStartReply.Started(entry.record().version(), replica.descriptor());
+        return new PutStartReply.Started(entry.record().version(), List.of(replica.writing()));
     }
 
-    private Ack putEnd(final Command.PutEnd put, final long nowMs) {
+    private Ack putEnd(final ObjectCommand.PutEnd put, final long nowMs) {
         final ObjectEntry entry = catalogue.find(put.key(), put.version());
         if (entry == null || entry.memory() == null || entry.record().isReadable()) {
             return Ack.STALE;
@@ -108,7 +115,7 @@ public final class MasterState implements AutoCloseable {
         return Ack.OK;
     }
 
-    private Ack putRevoke(final Command.PutRevoke put, final long nowMs) {
+    private Ack putRevoke(final ObjectCommand.PutRevoke put, final long nowMs) {
         final ObjectEntry entry = catalogue.find(put.key(), put.version());
         if (entry == null || entry.memory() == null || entry.record().isReadable()) {
             return Ack.STALE;
@@ -117,7 +124,7 @@ public final class MasterState implements AutoCloseable {
         return Ack.OK;
     }
 
-    private ReadReply readStart(final Command.ReadStart read, final long nowMs) {
+    private ReadReply readStart(final ObjectCommand.ReadStart read, final long nowMs) {
         final ObjectEntry entry = catalogue.find(read.key());
         if (entry == null || !entry.record().isReadable()) {
             return ReadReply.NOT_FOUND;
@@ -132,7 +139,7 @@ public final class MasterState implements AutoCloseable {
         return reply(entry.record(), replica.id());
     }
 
-    private Ack readDone(final Command.ReadDone done, final long nowMs) {
+    private Ack readDone(final ObjectCommand.ReadDone done, final long nowMs) {
         final MemoryReplica replica = memory.heldReplica(done.key(), done.replicaId());
         if (replica == null) {
             return Ack.STALE;
@@ -141,7 +148,7 @@ public final class MasterState implements AutoCloseable {
         return Ack.OK;
     }
 
-    private Boolean exists(final Command.Exists exists, final long nowMs) {
+    private Boolean exists(final ObjectCommand.Exists exists, final long nowMs) {
         final ObjectEntry entry = catalogue.find(exists.key());
         if (entry == null || !entry.record().isReadable()) {
             return false;
@@ -153,12 +160,12 @@ public final class MasterState implements AutoCloseable {
         return true;
     }
 
-    private ReadReply query(final Command.Query query) {
+    private ReadReply query(final ObjectCommand.Query query) {
         final ObjectEntry entry = catalogue.find(query.key());
         return entry == null || !entry.record().isReadable() ? ReadReply.NOT_FOUND : reply(entry.record(), 0);
     }
 
-    private RemoveReply remove(final Command.Remove remove, final long nowMs) {
+    private RemoveReply remove(final ObjectCommand.Remove remove, final long nowMs) {
         final ObjectEntry entry = catalogue.find(remove.key());
         if (entry == null) {
             return new RemoveReply(RemoveOutcome.NOT_FOUND, 0);
@@ -178,20 +185,20 @@ public final class MasterState implements AutoCloseable {
         return new RemoveReply(RemoveOutcome.REMOVED, version);
     }
 
-    private List<OffloadTask> fetchOffloads(final Command.FetchOffloads fetch, final long nowMs) {
+    private List<OffloadTask> fetchOffloads(final DiskCommand.FetchOffloads fetch, final long nowMs) {
         final List<MemoryReplica> orphans = new ArrayList<>();
         final List<OffloadTask> tasks = offloads.fetch(fetch.clientId(), fetch.maxBytes(), orphans);
         orphans.forEach(orphan -> memory.release(orphan, nowMs));
         return tasks;
     }
 
-    private Ack offloadDone(final Command.OffloadDone done, final long nowMs) {
+    private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
         final MemoryReplica replica = offloads.end(done.clientId(), done.task().replicaId(), done.result(), nowMs);
         if (replica == null) {
             return Ack.STALE;
         }
         final ObjectEntry entry = replica.owner();
-        final boolean stored = entry != null && done.result() == Command.OffloadResult.STORED;
+        final boolean stored = entry != null && done.result() == DiskCommand.OffloadResult.STORED;
         if (stored) {
             disk.stored(entry, done.clientId(), done.checksum());
         }
@@ -199,7 +206,7 @@ public final class MasterState implements AutoCloseable {
         return ack(stored || entry != null);
     }
 
-    private PromotionReply promotionStart(final Command.PromotionStart start, final long nowMs) {
+    private PromotionReply promotionStart(final DiskCommand.PromotionStart start, final long nowMs) {
         final ObjectEntry entry = catalogue.find(start.key(), start.version());
         if (entry == null || entry.memory() != null || !entry.record().isReadable()) {
             return PromotionReply.DECLINED;
@@ -208,7 +215,7 @@ public final class MasterState implements AutoCloseable {
         return replica == null ? PromotionReply.DECLINED : new PromotionReply(replica.id(), replica.descriptor());
     }
 
-    private Ack promotionEnd(final Command.PromotionEnd end, final long nowMs) {
+    private Ack promotionEnd(final DiskCommand.PromotionEnd end, final long nowMs) {
         final MemoryReplica replica = memory.heldReplica(end.key(), end.replicaId());
         if (replica == null || replica.isComplete()) {
             return Ack.STALE;
@@ -226,7 +233,7 @@ public final class MasterState implements AutoCloseable {
         return Ack.OK;
     }
 
-    private Ack unreadable(final Command.ReplicaUnreadable unreadable) {
+    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
         return ack(entry != null && disk.drop(entry, unreadable.replicaId()));
     }
@@ -243,9 +250,9 @@ public final class MasterState implements AutoCloseable {
             offloads.ended(), offloads.failed(), offloads.pending(), disk.promotions());
     }
 
-    private static ReadReply reply(final ObjectRecord object, final long held) {
+    private ReadReply reply(final ObjectRecord object, final long held) {
         return new ReadReply(object.version(), object.size(), object.replicas(), held, object.checksummed(),
-            object.checksum());
+            object.checksum(), settings.leaseMs(), DataType.UNKNOWN);
     }
 
     private static Ack ack(final boolean done) {

@@ -57,7 +57,11 @@ final class MemoryReplica {
     }
 
     ReplicaDescriptor.Memory descriptor() {
-        return new ReplicaDescriptor.Memory(segment.id(), "", offset, size, 0);
+        return new ReplicaDescriptor.Memory(segment.address(), offset, size);
+    }
+
+    Replica writing() {
+        return new Replica(id, ReplicaStatus.PROCESSING, descriptor());
     }
 
     Replica complete() {

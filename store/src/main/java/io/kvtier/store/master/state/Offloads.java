@@ -1,6 +1,6 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.protocol.Command.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.OffloadTask;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,8 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.replica.SegmentAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -10,23 +12,27 @@ final class Segments implements AutoCloseable {
     /** One thread at a time allocates here, and placement must depend on nothing but the commands. */
     private static final int ALLOCATOR_LANES = 1;
 
-    private final Map<Long, Mounted> mounted = new LinkedHashMap<>();
+    private final Map<UUID, Mounted> mounted = new LinkedHashMap<>();
     private long replicas;
 
     /** A segment and its allocator. */
     static final class Mounted {
-        private final long id;
+        private final SegmentAddress address;
         private final UUID clientId;
         private final ExtentAllocator allocator;
 
-        Mounted(final long id, final UUID clientId, final ExtentAllocator allocator) {
-            this.id = id;
+        Mounted(final SegmentAddress address, final UUID clientId, final ExtentAllocator allocator) {
+            this.address = address;
             this.clientId = clientId;
             this.allocator = allocator;
         }
 
-        long id() {
-            return id;
+        UUID id() {
+            return address.segmentId();
+        }
+
+        SegmentAddress address() {
+            return address;
         }
 
         UUID clientId() {
@@ -43,11 +49,13 @@ final class Segments implements AutoCloseable {
     }
 
     /** False when the id is taken. */
-    boolean mount(final UUID clientId, final long id, final long capacity, final long unit) {
+    boolean mount(final UUID clientId, final SegmentCommand.SegmentSpec spec) {
+        final UUID id = spec.address().segmentId();
         if (mounted.containsKey(id)) {
             return false;
         }
-        mounted.put(id, new Mounted(id, clientId, ExtentAllocator.create(capacity, unit, ALLOCATOR_LANES)));
+        mounted.put(id, new Mounted(spec.address(), clientId,
+            ExtentAllocator.create(spec.capacity(), spec.unit(), ALLOCATOR_LANES)));
         return true;
     }
 
