@@ -80,7 +80,7 @@ final class ClientConnection {
             return connection;
         } catch (final IOException e) {
             closeQuietly(plain);
-            throw new RpcException(RpcStatus.DISCONNECTED, "cannot connect to " + peer + ": " + e.getMessage(), e);
+            throw new RpcException(RpcStatus.UNREACHABLE, "cannot connect to " + peer + ": " + e.getMessage(), e);
         } catch (final MalformedMessageException e) {
             closeQuietly(plain);
             throw new RpcException(RpcStatus.MALFORMED, peer + " does not speak this protocol: " + e.getMessage(), e);
