@@ -74,6 +74,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private static final class Batch {
         final int capacity;
         final Map<Long, SimulatedEntry> outstanding = new LinkedHashMap<>();
+        final Map<Long, MemorySegment> parameters = new HashMap<>();
         final Deque<long[]> ready = new ArrayDeque<>();
 
         Batch(final int capacity) {
@@ -345,7 +346,8 @@ public final class SimulatedCuFile implements CuFileApi {
             return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
         }
         for (int i = 0; i < count; i++) {
-            final SimulatedEntry entry = SimulatedEntry.of(CUfileIOParams.asSlice(parameters, i));
+            final MemorySegment parameter = CUfileIOParams.asSlice(parameters, i);
+            final SimulatedEntry entry = SimulatedEntry.of(parameter);
             if (!handles.containsKey(entry.handle())) {
                 return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
             }
@@ -359,12 +361,17 @@ public final class SimulatedCuFile implements CuFileApi {
             if (one.outstanding.put(entry.cookie(), entry) != null) {
                 throw new AssertionError("two entries with cookie " + entry.cookie());
             }
+            one.parameters.put(entry.cookie(), parameter);
         }
         return CuFileStatus.SUCCESS;
     }
 
     private void finish(final Batch batch, final SimulatedEntry entry, final boolean cancelled) {
         batch.outstanding.remove(entry.cookie());
+        // The library may look at an entry again until it has ended. Where its array is gone, this throws.
+        if (!SimulatedEntry.of(batch.parameters.remove(entry.cookie())).equals(entry)) {
+            throw new AssertionError("changed while in flight: " + entry);
+        }
         if (compatible) {
             pool.give(entry.size());
         }
