@@ -61,6 +61,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private long nextHandle = 0x1000;
     private int opens;
     private int errno;
+    private long registeredTransfers;
     private long posixTransfers;
     private long directTransfers;
     private int eventsAtOnce = Integer.MAX_VALUE;
@@ -165,6 +166,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** How often a function was called. */
     public synchronized long count(final String call) {
         return calls.stream().filter(call::equals).count();
+    }
+
+    /** How many transfers named the base of a registration; the library stages those of any other address. */
+    public synchronized long registeredTransfers() {
+        return registeredTransfers;
     }
 
     /** How often the driver is open. */
@@ -310,6 +316,7 @@ public final class SimulatedCuFile implements CuFileApi {
             MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(entry.size());
         final long count = entry.write() ? file.write(entry.fileOffset(), bytes)
             : file.read(entry.fileOffset(), bytes);
+        registeredTransfers += registered == null ? 0 : 1;
         posixTransfers += compatible ? 1 : 0;
         directTransfers += compatible ? 0 : 1;
         return count;
