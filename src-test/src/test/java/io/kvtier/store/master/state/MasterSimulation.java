@@ -135,11 +135,12 @@ final class MasterSimulation implements AutoCloseable {
 
     private void startPut() {
         final ObjectKey key = key(random.nextInt(KEYS));
-        final PutStartReply reply = apply(new ObjectCommand.PutStart(CLIENT, ++attempt, key, random.nextLong(0, 5 * UNIT),
-            PutOptions.DEFAULT, false));
+        final PutStartReply reply = apply(new ObjectCommand.PutStart(CLIENT, ++attempt, key,
+            random.nextLong(0, 5 * UNIT), PutOptions.DEFAULT, false));
         if (reply instanceof PutStartReply.Started started) {
             assertFalse(isKnown(key), "a put was started though the key has a value");
-            writes.add(new Write(key, started.version(), (ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()));
+            writes.add(new Write(key, started.version(),
+                (ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()));
         }
     }
 
@@ -292,7 +293,8 @@ final class MasterSimulation implements AutoCloseable {
     }
 
     private boolean isKnown(final ObjectKey key) {
-        return apply(new ObjectCommand.Query(key)).found() || writes.stream().anyMatch(write -> write.key().equals(key));
+        return apply(new ObjectCommand.Query(key)).found()
+            || writes.stream().anyMatch(write -> write.key().equals(key));
     }
 
     private static ReplicaDescriptor.Memory range(final ReadReply reply) {

@@ -10,8 +10,8 @@ import java.util.Map;
 /**
  * All objects by name, and the numbers that tell one object or replica from every other.
  *
- * <p>In buckets, each a table of its own: none of them ever grows so large that its growth is felt, and a scan is a walk
- * over buckets whose cursor needs nothing kept between its parts.
+ * <p>In buckets, each a table of its own: none of them ever grows so large that its growth is felt, and a scan is a
+ * walk over buckets whose cursor needs nothing kept between its parts.
  */
 final class ObjectCatalogue {
     static final int BUCKETS = 4096;
@@ -57,8 +57,8 @@ final class ObjectCatalogue {
     }
 
     /**
-     * The one way out: takes an object out of the catalogue and of everything that knows it by name. Its replicas are the
-     * caller's to free.
+     * The one way out: takes an object out of the catalogue and of everything that knows it by name. Its replicas are
+     * the caller's to free.
      */
     void remove(final ObjectEntry entry) {
         final int index = index(entry.key());

@@ -38,18 +38,17 @@ final class SoftPins {
 
     /** A value with this pin became readable. */
     void apply(final ObjectEntry entry, final SoftPin pin, final long nowMs) {
-        switch (pin.action()) {
-            case PRESERVE -> { }
-            case DISABLE -> unpin(entry);
-            case ENABLE -> {
-                unpin(entry);
-                final long ttl = pin.ttlMs() == 0 ? settings.defaultMs() : pin.ttlMs();
-                final long until = nowMs > Long.MAX_VALUE - ttl ? Long.MAX_VALUE : nowMs + ttl;
-                entry.softPin(until);
-                pinned++;
-                ends.add(new End(until, entry));
-                clean();
-            }
+        if (pin.action() == SoftPin.Action.PRESERVE) {
+            return;
+        }
+        unpin(entry);
+        if (pin.action() == SoftPin.Action.ENABLE) {
+            final long ttl = pin.ttlMs() == 0 ? settings.defaultMs() : pin.ttlMs();
+            final long until = nowMs > Long.MAX_VALUE - ttl ? Long.MAX_VALUE : nowMs + ttl;
+            entry.softPin(until);
+            pinned++;
+            ends.add(new End(until, entry));
+            clean();
         }
     }
 

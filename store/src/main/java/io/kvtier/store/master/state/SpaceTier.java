@@ -9,9 +9,9 @@ import java.util.Map;
 /**
  * Life of the replicas in segments of one medium: placed, completed, held and let go, evicted, freed.
  *
- * <p>The policy: above the high watermark, and whenever an allocation finds no range, objects are taken from the old end
- * of the {@link EvictionOrder}. One that has another copy, or no disk to go to, is dropped at once; any other is queued
- * for offload and counted as room to come.
+ * <p>The policy: above the high watermark, and whenever an allocation finds no range, objects are taken from the old
+ * end of the {@link EvictionOrder}. One that has another copy, or no disk to go to, is dropped at once; any other is
+ * queued for offload and counted as room to come.
  */
 final class SpaceTier {
     private final Medium medium;

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Takes what lies in segments and on disks that are gone out of the metadata, a part at a time: readers are not shown it
- * from the moment that the segment or disk went, so there is no hurry.
+ * Takes what lies in segments and on disks that are gone out of the metadata, a part at a time: readers are not shown
+ * it from the moment that the segment or disk went, so there is no hurry.
  */
 final class Sweeps {
     /** Replicas that one part takes out, or objects that it looks at, more or less: about a millisecond. */
