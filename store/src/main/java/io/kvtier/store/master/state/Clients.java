@@ -13,7 +13,7 @@ import java.util.UUID;
 final class Clients {
     private final long ttlMs;
     /** In the order of the last sign of life: a client that gives one goes to the end. */
-    private final Map<UUID, Client> known = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<UUID, Client> known = new LinkedHashMap<>();
 
     private static final class Client {
         private final UUID id;
@@ -47,7 +47,9 @@ final class Clients {
     }
 
     private Client seen(final UUID clientId, final long nowMs) {
-        final Client client = known.computeIfAbsent(clientId, Client::new);
+        final Client before = known.remove(clientId);
+        final Client client = before == null ? new Client(clientId) : before;
+        known.put(client.id, client);
         client.lastMs = nowMs;
         return client;
     }

@@ -84,6 +84,10 @@ final class LentSegment {
         return failedProbes;
     }
 
+    long openFromMs() {
+        return openFromMs;
+    }
+
     boolean isOpen(final long nowMs) {
         return status == Status.OK && nowMs >= openFromMs;
     }

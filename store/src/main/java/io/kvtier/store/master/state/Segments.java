@@ -28,6 +28,8 @@ final class Segments implements AutoCloseable {
     private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals());
     private final Placement placement;
     private final long reopenAfterMs;
+    /** When the next segment opens that rests as a whole; at the end of time when there is none. */
+    private long nextOpenMs = Long.MAX_VALUE;
 
     /** Sums over the mounted segments of a medium, kept so that no put adds them up. */
     private static final class Totals {
@@ -66,6 +68,9 @@ final class Segments implements AutoCloseable {
                 + " bytes in units of " + spec.unit() + " cannot be mounted: " + e.getMessage(), e);
         }
         mounted.put(id, segment);
+        if (!segment.isOpen(nowMs)) {
+            nextOpenMs = Math.min(nextOpenMs, segment.openFromMs());
+        }
         placement.add(segment);
         recount(spec.medium());
         return segment;
@@ -135,7 +140,11 @@ final class Segments implements AutoCloseable {
 
     /** Frees what has rested long enough; true when there was any. */
     boolean wake(final long nowMs) {
-        boolean woken = false;
+        boolean woken = nowMs >= nextOpenMs;
+        if (woken) {
+            nextOpenMs = mounted.values().stream().mapToLong(LentSegment::openFromMs).filter(at -> at > nowMs).min()
+                .orElse(Long.MAX_VALUE);
+        }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
             freeNow(resting.remove());
             woken = true;
@@ -143,9 +152,9 @@ final class Segments implements AutoCloseable {
         return woken;
     }
 
-    /** Whether ranges rest that will be free in time. */
+    /** Whether ranges or whole segments rest that will be free in time. */
     boolean hasResting() {
-        return !resting.isEmpty();
+        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
     }
 
     private void freeNow(final PlacedReplica replica) {
