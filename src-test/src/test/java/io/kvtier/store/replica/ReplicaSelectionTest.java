@@ -27,7 +27,8 @@ class ReplicaSelectionTest {
             Arguments.of("own disk before another's", "disk-other disk-own", "1 0"),
             Arguments.of("what is not complete is never read", "memory-own-processing disk-other", "1"),
             Arguments.of("removed ones are never read", "memory-own-removed", ""),
-            Arguments.of("block devices between memory and disks", "disk-own nof-other nof-own memory-other", "3 2 1 0"),
+            Arguments.of("block devices between memory and disks", "disk-own nof-other nof-own memory-other",
+                "3 2 1 0"),
             Arguments.of("a kind of a later version is never read", "later disk-other", "1"),
             Arguments.of("none", "", ""));
     }

@@ -42,7 +42,8 @@ final class DiskRead {
         this.replicaId = replicaId;
         this.lease = lease;
         this.promotion = tier.config().promoteOnHit()
-            ? tier.master().apply(new DiskCommand.PromotionStart(tier.clientId(), key, object.version())) : PromotionReply.DECLINED;
+            ? tier.master().apply(new DiskCommand.PromotionStart(tier.clientId(), key, object.version()))
+            : PromotionReply.DECLINED;
         if (promotion.accepted()) {
             piece = null;
             memory = tier.memory().slice(promotion.memory().offset(), Units.padded(object.size()));

@@ -23,6 +23,7 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.RemoveReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaType;
@@ -81,7 +82,7 @@ public final class EmbeddedStore implements Store {
             : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes());
         EmbeddedMaster opened = null;
         try {
-            opened = new EmbeddedMaster(new MasterSettings(config.highWatermark(), config.evictionRatio(),
+            opened = new EmbeddedMaster(MasterSettings.embedded(config.highWatermark(), config.evictionRatio(),
                 config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(), effects());
             final UUID segmentId = UUID.randomUUID();
             opened.apply(new SegmentCommand.Mount(clientId, new SegmentCommand.SegmentSpec("memory",
@@ -115,7 +116,7 @@ public final class EmbeddedStore implements Store {
     private Effects effects() {
         return new Effects() {
             @Override
-            public void offloadsQueued(final UUID client) {
+            public void workQueued(final UUID client, final WorkKind kind) {
                 disk.wakeOffloader();
             }
 

@@ -3,7 +3,6 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
@@ -157,7 +156,8 @@ final class Offloader implements AutoCloseable {
         return new StorageBackend.Owner() {
             @Override
             public List<Boolean> mayEvict(final List<StoredValue> victims) {
-                return master.apply(new DiskCommand.EvictDisk(clientId, victims.stream().map(Offloader::object).toList()));
+                return master.apply(new DiskCommand.EvictDisk(clientId,
+                    victims.stream().map(Offloader::object).toList()));
             }
 
             @Override

@@ -33,7 +33,8 @@ final class Writer {
     private final Gate gate;
     private final Counters counters;
 
-    Writer(final UUID clientId, final StoreConfig config, final Master master, final HostRegion memory, final Pressure pressure,
+    Writer(final UUID clientId, final StoreConfig config, final Master master, final HostRegion memory,
+        final Pressure pressure,
         final Gate gate, final Counters counters) {
         this.clientId = clientId;
         this.config = config;

@@ -7,6 +7,7 @@ import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.WorkKind;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -34,8 +35,10 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
         private boolean space;
 
         @Override
-        public void offloadsQueued(final UUID clientId) {
-            offloads = clientId;
+        public void workQueued(final UUID clientId, final WorkKind kind) {
+            if (kind == WorkKind.OFFLOADS) {
+                offloads = clientId;
+            }
         }
 
         @Override
@@ -54,7 +57,7 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public EmbeddedMaster(final MasterSettings settings, final LongSupplier clockMs, final Effects listener) {
         this.clockMs = clockMs;
         this.listener = listener;
-        this.state = new MasterState(settings, pending);
+        this.state = new MasterState(settings, 1, pending);
     }
 
     @Override
@@ -77,7 +80,7 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
             lock.unlock();
         }
         if (offloads != null) {
-            listener.offloadsQueued(offloads);
+            listener.workQueued(offloads, WorkKind.OFFLOADS);
         }
         if (space) {
             listener.spaceFreed();

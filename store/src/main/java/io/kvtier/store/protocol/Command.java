@@ -8,7 +8,8 @@ package io.kvtier.store.protocol;
  *
  * @param <R> what the master answers.
  */
-public sealed interface Command<R> permits ObjectCommand, SegmentCommand, DiskCommand, TaskCommand, AdminCommand, Batch {
+public sealed interface Command<R>
+    permits ObjectCommand, SegmentCommand, DiskCommand, TaskCommand, AdminCommand, Batch {
     /** An answer that is only a code. */
     enum Ack {
         /** Done, now or by an earlier copy of the same command. */

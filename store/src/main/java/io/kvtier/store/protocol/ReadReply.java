@@ -20,7 +20,7 @@ import java.util.List;
 public record ReadReply(long version, long size, List<Replica> replicas, long held, boolean checksummed,
                         long checksum, long leaseMs, DataType dataType) {
     /** There is no readable object. */
-    public static final ReadReply NOT_FOUND = 
+    public static final ReadReply NOT_FOUND =
         new ReadReply(0, 0, List.of(), 0, false, 0, 0, DataType.UNKNOWN);
 
     /**

@@ -69,7 +69,8 @@ public sealed interface ReplicaDescriptor {
 
         @Override
         public boolean equals(final Object other) {
-            return other instanceof Unknown unknown && number == unknown.number && Arrays.equals(fields, unknown.fields);
+            return other instanceof Unknown unknown && number == unknown.number
+                && Arrays.equals(fields, unknown.fields);
         }
 
         @Override

@@ -6,10 +6,10 @@ import java.util.Set;
 /**
  * Which replica is read: one function for every read path.
  *
- * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, NOF that the reader
- * has at hand, any NOF, LOCAL_DISK of the reader, any LOCAL_DISK; within a rank in the order of the record. After a
- * failed read the caller names the replica as failed and asks again. A kind that this version does not know is never
- * read.
+ * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, NOF that the
+ * reader has at hand, any NOF, LOCAL_DISK of the reader, any LOCAL_DISK; within a rank in the order of the record.
+ * After a failed read the caller names the replica as failed and asks again. A kind that this version does not know is
+ * never read.
  */
 public final class ReplicaSelection {
     private static final int UNREADABLE = Integer.MAX_VALUE;

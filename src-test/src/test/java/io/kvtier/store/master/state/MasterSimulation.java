@@ -2,10 +2,13 @@ package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
@@ -18,6 +21,7 @@ import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
@@ -61,9 +65,9 @@ final class MasterSimulation implements AutoCloseable {
 
     MasterSimulation(final long seed, final double watermark, final double ratio, final long leaseMs) {
         random = new SplittableRandom(seed);
-        state = new MasterState(new MasterSettings(watermark, ratio, leaseMs, 50), new Effects() {
+        state = new MasterState(MasterSettings.embedded(watermark, ratio, leaseMs, 50), 1, new Effects() {
             @Override
-            public void offloadsQueued(final UUID clientId) {
+            public void workQueued(final UUID clientId, final WorkKind kind) {
                 assertEquals(CLIENT, clientId);
             }
 
@@ -73,7 +77,8 @@ final class MasterSimulation implements AutoCloseable {
             }
         });
         apply(new SegmentCommand.Mount(CLIENT, spec(16 * UNIT)));
-        assertEquals(Command.Ack.STALE, apply(new SegmentCommand.Mount(CLIENT, spec(UNIT))), "the id is taken");
+        assertEquals(ErrorCode.SEGMENT_ALREADY_EXISTS, assertThrows(StoreException.class,
+            () -> apply(new SegmentCommand.Mount(CLIENT, spec(UNIT)))).code());
         apply(new DiskCommand.MountDisk(CLIENT, "", 1 << 20));
     }
 
@@ -130,21 +135,22 @@ final class MasterSimulation implements AutoCloseable {
 
     private void startPut() {
         final ObjectKey key = key(random.nextInt(KEYS));
-        final PutStartReply reply = apply(new ObjectCommand.PutStart(CLIENT, ++attempt, key, random.nextLong(0, 5 * UNIT),
-            PutOptions.DEFAULT, false));
+        final PutStartReply reply = apply(new ObjectCommand.PutStart(CLIENT, ++attempt, key,
+            random.nextLong(0, 5 * UNIT), PutOptions.DEFAULT, false));
         if (reply instanceof PutStartReply.Started started) {
             assertFalse(isKnown(key), "a put was started though the key has a value");
-            writes.add(new Write(key, started.version(), (ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()));
+            writes.add(new Write(key, started.version(),
+                (ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()));
         }
     }
 
     private void endPut() {
         if (!writes.isEmpty()) {
             final Write write = writes.remove(random.nextInt(writes.size()));
-            assertEquals(Command.Ack.OK, random.nextInt(4) == 0
-                ? apply(revoke(write))
-                : apply(end(write)));
-            assertEquals(Command.Ack.STALE, apply(end(write)), "ended twice");
+            final boolean revoked = random.nextInt(4) == 0;
+            assertEquals(Command.Ack.OK, revoked ? apply(revoke(write)) : apply(end(write)));
+            assertEquals(revoked ? Command.Ack.STALE : Command.Ack.OK, apply(end(write)),
+                "an end that is repeated is told what came of it");
             assertEquals(Command.Ack.STALE, apply(revoke(write)));
         }
     }
@@ -287,7 +293,8 @@ final class MasterSimulation implements AutoCloseable {
     }
 
     private boolean isKnown(final ObjectKey key) {
-        return apply(new ObjectCommand.Query(key)).found() || writes.stream().anyMatch(write -> write.key().equals(key));
+        return apply(new ObjectCommand.Query(key)).found()
+            || writes.stream().anyMatch(write -> write.key().equals(key));
     }
 
     private static ReplicaDescriptor.Memory range(final ReadReply reply) {
