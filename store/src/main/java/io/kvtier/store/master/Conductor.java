@@ -10,7 +10,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.LongSupplier;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
@@ -60,11 +59,10 @@ public final class Conductor implements Master, AutoCloseable {
         static final Limits DEFAULT = new Limits(4096, 1 << 18, 4096);
     }
 
-    Conductor(final StateMachine state, final PendingEffects effects, final LongSupplier clockMs,
-        final Limits limits) {
+    Conductor(final RunningState state, final Limits limits) {
         this.queue = new ManyToOneConcurrentArrayQueue<>(limits.entries());
         this.maxCommands = limits.commands();
-        this.stage = new Stage(state, effects, clockMs, limits.parked());
+        this.stage = new Stage(state, limits.parked());
         this.clock = Thread.ofPlatform().daemon().name("kvtier-master-clock").unstarted(this::runClock);
     }
 

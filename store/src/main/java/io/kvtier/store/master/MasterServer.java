@@ -2,8 +2,6 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.master.state.MasterState;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.protocol.wire.Request;
@@ -18,6 +16,7 @@ import io.kvtier.transport.rpc.RpcServerConfig;
 import io.kvtier.transport.rpc.RpcStatus;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -48,10 +47,9 @@ public final class MasterServer implements AutoCloseable {
      * @throws IOException when the address cannot be bound, naming it.
      */
     public static MasterServer start(final RpcServerConfig config, final MasterSettings settings) throws IOException {
-        final PendingEffects effects = new PendingEffects();
-        final MasterState state = new MasterState(settings, effects);
-        return start(config, new Conductor(machine(state), effects,
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), Conductor.Limits.DEFAULT));
+        final long term = new SecureRandom().nextLong() >>> 1;
+        return start(config, new Conductor(RunningState.empty(settings, term,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT));
     }
 
     static MasterServer start(final RpcServerConfig config, final Conductor conductor) throws IOException {
@@ -64,34 +62,6 @@ public final class MasterServer implements AutoCloseable {
             throw e;
         }
         return master;
-    }
-
-    private static StateMachine machine(final MasterState state) {
-        return new StateMachine() {
-            @Override
-            public <R> R apply(final Command<R> command, final long nowMs) {
-                if (command instanceof io.kvtier.store.protocol.AdminCommand.Tick) {
-                    return (R) new io.kvtier.store.protocol.AdminCommand.TickReply(false);
-                }
-                if (command instanceof io.kvtier.store.protocol.Batch<?> batch) {
-                    final java.util.List<Object> results = new java.util.ArrayList<>();
-                    for (final Command<?> item : batch.items()) {
-                        try {
-                            results.add(new io.kvtier.store.BatchResult<>(state.apply(item, nowMs), null));
-                        } catch (final StoreException e) {
-                            results.add(new io.kvtier.store.BatchResult<>(null, e));
-                        }
-                    }
-                    return (R) results;
-                }
-                return state.apply(command, nowMs);
-            }
-
-            @Override
-            public void close() {
-                state.close();
-            }
-        };
     }
 
     /**

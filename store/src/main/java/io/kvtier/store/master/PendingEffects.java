@@ -8,14 +8,10 @@ import java.util.UUID;
 
 /** Effects of commands that were applied and not dealt with yet. <b>Threading:</b> guarded by who runs the state. */
 final class PendingEffects implements Effects {
-    private final Map<UUID, Integer> work = new HashMap<>();
+    private Map<UUID, Integer> work = new HashMap<>();
     private boolean space;
 
     @Override
-    public void offloadsQueued(final UUID clientId) {
-        workQueued(clientId, WorkKind.OFFLOADS);
-    }
-
     public void workQueued(final UUID clientId, final WorkKind kind) {
         work.merge(clientId, kind.bit(), (a, b) -> a | b);
     }
@@ -25,9 +21,14 @@ final class PendingEffects implements Effects {
         space = true;
     }
 
-    /** For whom there is work, by kinds as bits; to be cleared by whoever has dealt with it. */
-    Map<UUID, Integer> work() {
-        return work;
+    /** For whom work was queued since this was asked last, by kinds as bits. */
+    Map<UUID, Integer> takeWork() {
+        if (work.isEmpty()) {
+            return Map.of();
+        }
+        final Map<UUID, Integer> taken = work;
+        work = new HashMap<>();
+        return taken;
     }
 
     /** Whether space was freed since this was asked last. */

@@ -42,13 +42,18 @@ final class AdminMessages {
     }
 
     private static Message<MasterStats> statistics() {
-        return Message.of((e, stats) -> e.array(13).number(stats.objects()).number(stats.memoryCapacity())
+        return Message.of((e, stats) -> e.array(24).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
-                .number(stats.offloadsPending()).number(stats.promotions()),
+                .number(stats.offloadsPending()).number(stats.promotions())
+                .number(stats.nofCapacity()).number(stats.nofUsed()).number(stats.nofEvictions())
+                .number(stats.diskCapacity()).number(stats.clients()).number(stats.pendingWrites())
+                .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
+                .number(stats.softPinned()).number(stats.groups()),
             d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number()));
+                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number()));
     }
 
     private static Message<List<TenantInfo>> tenants() {
