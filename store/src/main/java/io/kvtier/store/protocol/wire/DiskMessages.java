@@ -14,7 +14,6 @@ import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.wire.Method.Message;
-import io.kvtier.store.replica.ReplicaDescriptor;
 import java.util.List;
 
 /** What concerns clients' own disks; {@code store/MESSAGES.md} has the fields. */
@@ -78,8 +77,7 @@ final class DiskMessages {
             }
         }, d -> {
             final long replicaId = d.number();
-            final ReplicaDescriptor.Memory memory = d.has() ? d.memory() : null;
-            return memory == null ? PromotionReply.DECLINED : new PromotionReply(replicaId, memory);
+            return replicaId == 0 ? PromotionReply.DECLINED : new PromotionReply(replicaId, d.memory());
         });
     }
 
