@@ -19,6 +19,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
@@ -26,6 +27,7 @@ import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -267,7 +269,7 @@ class MasterPutTest {
     void shouldGiveEveryItemOfABatchItsOwnResult() {
         rig.memory(ALICE, "memory", 16 * UNIT);
         final long version = rig.started(ALICE, "key", UNIT).version();
-        final var results = rig.apply(new io.kvtier.store.protocol.Batch<>(java.util.List.of(
+        final var results = rig.apply(new Batch<>(List.of(
             new ObjectCommand.PutEnd(BOB, key("key"), version, Scope.ALL, false, 0),
             new ObjectCommand.PutEnd(ALICE, key("key"), version, Scope.ALL, false, 0),
             new ObjectCommand.PutEnd(ALICE, key("none"), 99, Scope.ALL, false, 0))));
