@@ -14,12 +14,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -189,5 +192,72 @@ class MasterUpsertTest {
         assertEquals(0, rig.fetch(ALICE).size(), "what is replaced is not copied any more");
         assertEquals(UNIT, rig.stats().memoryUsed());
         assertEquals(0, rig.stats().offloadsPending());
+    }
+
+    @Test
+    void shouldFindAValueAgainWhosePredecessorWasEvictedToMakeRoomForIt() {
+        rig.memory(ALICE, "memory", 10 * UNIT);
+        rig.put(ALICE, "key", 6 * UNIT);
+        final long next = rig.replacing(BOB, "key", 7 * UNIT).version();
+        assertFalse(rig.exists("key"), "there was no room for both");
+        assertEquals(1, rig.stats().objects());
+        assertEquals(Ack.OK, rig.end(BOB, "key", next));
+        assertEquals(next, rig.query("key").version());
+        assertEquals(1, rig.stats().objects());
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldLeaveAWriteAloneWhenThereIsNoRoomForTheOneThatWouldTakeItsPlace() {
+        rig.memory(ALICE, "memory", 10 * UNIT);
+        final long first = rig.started(ALICE, "key", 6 * UNIT).version();
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "key", 6 * UNIT, PutOptions.DEFAULT, true));
+        assertEquals(new PutStartReply.TooLarge(10 * UNIT),
+            rig.start(BOB, "key", 11 * UNIT, PutOptions.DEFAULT, true));
+        assertEquals(0, rig.stats().discardedWrites());
+        assertEquals(Ack.OK, rig.end(ALICE, "key", first));
+        assertEquals(first, rig.query("key").version());
+    }
+
+    @Test
+    void shouldNotOverwriteInASegmentThatIsBeingTakenBack() {
+        final UUID old = rig.memory(ALICE, "memory", 10 * UNIT);
+        rig.put(ALICE, "key", UNIT);
+        rig.memory(ALICE, "memory", 10 * UNIT);
+        rig.unmount(ALICE, old, 50);
+        final long next = rig.replacing(BOB, "key", UNIT).version();
+        assertEquals(Ack.OK, rig.end(BOB, "key", next));
+        rig.advance(50);
+        assertEquals(next, rig.query("key").version());
+    }
+
+    @Test
+    void shouldNotAskForTheGroupOfAValueThatIsGoneWithItsSegment() {
+        final UUID old = rig.memory(ALICE, "memory", 10 * UNIT);
+        rig.put(ALICE, "key", UNIT, PutOptions.DEFAULT.withGroup("group"));
+        rig.memory(BOB, "memory", 10 * UNIT);
+        rig.unmount(ALICE, old, 0);
+        final long next = rig.started(BOB, "key", UNIT).version();
+        assertEquals(Ack.OK, rig.end(BOB, "key", next));
+        rig.settle();
+        assertEquals(0, rig.stats().groups());
+        assertEquals(next, rig.query("key").version());
+    }
+
+    @Test
+    void shouldReserveTheRoomOfADiscardedWriteForTheMediumThatItsWriterIsNotDoneWith() {
+        rig.memory(ALICE, "memory", 10 * UNIT);
+        rig.nof(ALICE, "device", 10 * UNIT);
+        final long first = rig.started(ALICE, "key", UNIT, PutOptions.DEFAULT.withNofReplicas(1)).version();
+        final long second = rig.replacing(BOB, "key", UNIT).version();
+        assertEquals(Ack.STALE, rig.end(ALICE, "key", first, Scope.MEMORY));
+        assertEquals(UNIT, rig.stats().memoryUsed());
+        assertEquals(UNIT, rig.stats().nofUsed(), "it may still be writing there");
+        assertEquals(2, rig.stats().pendingWrites());
+        assertEquals(Ack.STALE, rig.revoke(ALICE, "key", first, Scope.NOF));
+        assertEquals(0, rig.stats().nofUsed());
+        assertEquals(Ack.OK, rig.end(BOB, "key", second));
+        assertEquals(0, rig.stats().heldReplicas());
     }
 }
