@@ -12,7 +12,7 @@ import java.util.UUID;
 /** The clients that the master hears of, in the order of their last sign of life. */
 final class Clients {
     private final long ttlMs;
-    /** In the order of the last sign of life: a client that gives one goes to the end. */
+    /** In the order of the last sign of life: a client that gives one goes to the end, and nothing else moves it. */
     private final Map<UUID, Client> known = new LinkedHashMap<>();
 
     private static final class Client {
@@ -47,9 +47,9 @@ final class Clients {
     }
 
     private Client seen(final UUID clientId, final long nowMs) {
-        final Client before = known.remove(clientId);
-        final Client client = before == null ? new Client(clientId) : before;
-        known.put(client.id, client);
+        final Client old = known.remove(clientId);
+        final Client client = old == null ? new Client(clientId) : old;
+        known.put(clientId, client);
         client.lastMs = nowMs;
         return client;
     }

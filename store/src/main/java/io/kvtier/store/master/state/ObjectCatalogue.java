@@ -73,6 +73,13 @@ final class ObjectCatalogue {
         pins.unpin(entry);
     }
 
+    /** An object of which nothing is left begins anew, under the same name. */
+    void renew(final ObjectEntry entry) {
+        leaveGroup(entry);
+        pins.unpin(entry);
+        entry.reset();
+    }
+
     /** Takes a replica out of an object's record; the object goes with the last thing it has. */
     void dropReplica(final ObjectEntry entry, final long replicaId) {
         if (entry.record() != null) {

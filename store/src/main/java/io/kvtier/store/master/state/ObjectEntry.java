@@ -14,6 +14,7 @@ final class ObjectEntry {
     private ObjectGroup group;
     private boolean hardPinned;
     private boolean replicating;
+    private boolean reserved;
     private long leaseUntilMs;
     private long softPinUntilMs;
 
@@ -72,7 +73,20 @@ final class ObjectEntry {
 
     /** Whether nothing of the object is left. */
     boolean isEmpty() {
-        return !isReadable() && pending == null && promotion == null;
+        return !isReadable() && pending == null && promotion == null && !reserved;
+    }
+
+    /** Keeps its place in the catalogue while room for it is looked for. */
+    void reserve(final boolean on) {
+        reserved = on;
+    }
+
+    /** Back to what it was when it was made; nothing of it may be left. */
+    void reset() {
+        record = null;
+        group = null;
+        hardPinned = false;
+        leaseUntilMs = 0;
     }
 
     ObjectGroup group() {

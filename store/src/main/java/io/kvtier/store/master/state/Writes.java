@@ -37,13 +37,13 @@ final class Writes {
 
     PutStartReply start(final ObjectCommand.PutStart put, final long nowMs) {
         check(put);
-        ObjectEntry entry = tiers.catalogue().find(put.key());
+        final ObjectEntry entry = tiers.catalogue().find(put.key());
+        final boolean readable = entry != null && tiers.isReadable(entry);
         if (entry != null) {
-            final PutStartReply taken = taken(entry, put, nowMs);
+            final PutStartReply taken = taken(entry, put, readable, nowMs);
             if (taken != null) {
                 return taken;
             }
-            entry = tiers.catalogue().find(put.key());
         }
         final long largest = largest(put.options());
         if (put.size() > largest) {
@@ -52,19 +52,34 @@ final class Writes {
         if (entry != null && fitsInPlace(entry, put, nowMs)) {
             return overwrite(entry, put, nowMs);
         }
-        final boolean added = entry == null;
-        final ObjectEntry target = added ? tiers.catalogue().add(put.key()) : entry;
-        final List<PlacedReplica> placed = place(target, put, nowMs);
-        if (placed.isEmpty()) {
-            if (added) {
-                tiers.catalogue().remove(target);
+        final ObjectEntry target = entry == null ? tiers.catalogue().add(put.key()) : entry;
+        // Making room may evict the very value that is to be replaced; its place in the catalogue stays.
+        target.reserve(true);
+        try {
+            final List<PlacedReplica> placed = place(target, put, nowMs);
+            if (placed.isEmpty()) {
+                return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
             }
-            return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
+            if (target.pending() != null) {
+                discard(target.pending(), nowMs);
+            }
+            if (!readable) {
+                renew(target, put, nowMs);
+            }
+            return begin(target, put, placed, nowMs);
+        } finally {
+            target.reserve(false);
+            tiers.catalogue().removeIfEmpty(target);
         }
-        if (added && !put.options().group().isEmpty()) {
-            tiers.catalogue().joinGroup(target, put.options().group());
+    }
+
+    /** A put of what is not readable, or not any more, begins a new object. */
+    private void renew(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+        tiers.retire(entry, false, nowMs);
+        tiers.catalogue().renew(entry);
+        if (!put.options().group().isEmpty()) {
+            tiers.catalogue().joinGroup(entry, put.options().group());
         }
-        return begin(target, put, placed, nowMs);
     }
 
     private void check(final ObjectCommand.PutStart put) {
@@ -79,18 +94,17 @@ final class Writes {
     }
 
     /** Why a put of a known key does not start, or the answer that it has had before; null when it may start. */
-    private PutStartReply taken(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+    private PutStartReply taken(final ObjectEntry entry, final ObjectCommand.PutStart put, final boolean readable,
+        final long nowMs) {
         final PendingWrite write = entry.pending();
         if (write != null) {
             if (write.command().attempt() == put.attempt() && write.command().clientId().equals(put.clientId())) {
                 return new PutStartReply.Started(write.version(), write.view());
             }
             if (!put.replace() && nowMs - write.startMs() < settings.liveness().discardMs()) {
-                return new PutStartReply.Taken(tiers.isReadable(entry) ? PutOutcome.ALREADY_EXISTS
-                    : PutOutcome.BEING_WRITTEN);
+                return new PutStartReply.Taken(readable ? PutOutcome.ALREADY_EXISTS : PutOutcome.BEING_WRITTEN);
             }
         }
-        final boolean readable = tiers.isReadable(entry);
         if (readable && !put.replace()) {
             return new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS);
         }
@@ -101,28 +115,18 @@ final class Writes {
             }
             return new PutStartReply.Taken(PutOutcome.BEING_WRITTEN);
         }
-        checkGroup(entry, put);
-        if (write != null) {
-            discard(write, nowMs);
-        }
-        if (!readable) {
-            purge(entry, nowMs);
+        if (readable) {
+            checkGroup(entry, put);
         }
         return null;
     }
 
     private static void checkGroup(final ObjectEntry entry, final ObjectCommand.PutStart put) {
         final String group = entry.group() == null ? "" : entry.group().name();
-        if (entry.isReadable() && !group.equals(put.options().group())) {
+        if (!group.equals(put.options().group())) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "object " + put.key() + " is in group '" + group
                 + "'; it cannot be replaced by one in group '" + put.options().group() + "', remove it first");
         }
-    }
-
-    /** An object of which nothing can be read any more goes, so that its name is free. */
-    private void purge(final ObjectEntry entry, final long nowMs) {
-        tiers.retire(entry, false, nowMs);
-        tiers.catalogue().remove(entry);
     }
 
     private long largest(final PutOptions options) {
@@ -154,7 +158,17 @@ final class Writes {
         return entry.isReadable() && entry.pending() == null && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
-            && put.options().nofReplicas() == 0 && !tiers.segments().hasDying();
+            && put.options().nofReplicas() == 0 && isOpen(memory, nowMs);
+    }
+
+    /** Whether all its replicas lie where something may be allocated. */
+    private static boolean isOpen(final Residency residency, final long nowMs) {
+        for (PlacedReplica replica = residency.first(); replica != null; replica = replica.sibling()) {
+            if (!replica.segment().isOpen(nowMs)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private PutStartReply overwrite(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
@@ -182,7 +196,7 @@ final class Writes {
             return tiers.catalogue().find(end.key(), end.version()) == null ? Ack.STALE : Ack.OK;
         }
         if (write.isDiscarded()) {
-            release(write, nowMs);
+            release(write, end.scope(), nowMs);
             return Ack.STALE;
         }
         final List<PlacedReplica> written = write.take(end.scope());
@@ -221,7 +235,7 @@ final class Writes {
             return Ack.STALE;
         }
         if (write.isDiscarded()) {
-            release(write, nowMs);
+            release(write, revoke.scope(), nowMs);
             return Ack.STALE;
         }
         abandon(write, revoke.scope(), nowMs);
@@ -249,13 +263,14 @@ final class Writes {
         write.discard();
         write.entry().pending(null);
         write.replicas().forEach(replica -> tiers.of(replica).drop(replica, nowMs));
-        tiers.catalogue().removeIfEmpty(write.entry());
     }
 
-    /** The writer of a discarded write is done. */
-    private void release(final PendingWrite write, final long nowMs) {
-        pending.remove(write.version());
-        write.replicas().forEach(replica -> tiers.of(replica).release(replica, nowMs));
+    /** The writer of a discarded write is done with replicas of it. */
+    private void release(final PendingWrite write, final Scope scope, final long nowMs) {
+        write.take(scope).forEach(replica -> tiers.of(replica).release(replica, nowMs));
+        if (write.replicas().isEmpty()) {
+            pending.remove(write.version());
+        }
     }
 
     /** Gives replicas of a write up; without any left the write is over. */
@@ -300,7 +315,7 @@ final class Writes {
             }
             released++;
             if (oldest.isDiscarded()) {
-                release(oldest, nowMs);
+                release(oldest, Scope.ALL, nowMs);
             } else {
                 abandon(oldest, Scope.ALL, nowMs);
             }
