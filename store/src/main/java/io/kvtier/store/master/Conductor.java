@@ -105,7 +105,7 @@ public final class Conductor implements Master, AutoCloseable {
         };
         while (!submit(end)) {
             LockSupport.unpark(clock);
-            Thread.onSpinWait();
+            Thread.yield();
         }
     }
 
@@ -158,7 +158,8 @@ public final class Conductor implements Master, AutoCloseable {
     }
 
     private void drive() {
-        for (int round = 0; round < ROUNDS; round++) {
+        // After the end there is no clock's thread to leave the rest to.
+        for (int round = 0; round < ROUNDS || closed; round++) {
             if (!lock.tryLock()) {
                 return;
             }

@@ -36,7 +36,7 @@ final class ServerConnection {
         this.socket = socket;
         this.number = number;
         this.peer = String.valueOf(socket.getRemoteSocketAddress());
-        this.thread = Thread.ofVirtual().name("kvtier-rpc-" + number).unstarted(this::run);
+        this.thread = Thread.ofPlatform().daemon().name("kvtier-rpc-" + number).unstarted(this::run);
     }
 
     void start() {
@@ -182,7 +182,7 @@ final class ServerConnection {
 
     private synchronized void startWriter() {
         if (writer == null) {
-            writer = Thread.ofVirtual().name("kvtier-rpc-" + number + "-writer").start(this::write);
+            writer = Thread.ofPlatform().daemon().name("kvtier-rpc-" + number + "-writer").start(this::write);
         }
     }
 
