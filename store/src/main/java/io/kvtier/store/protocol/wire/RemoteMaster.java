@@ -24,7 +24,8 @@ import java.util.UUID;
  *
  * <p>Every call has a deadline. Within it a call that was certainly not carried out (no connection, a master that is
  * busy or closing) is made again, after pauses that grow; so is one of which nobody knows, as long as twice is as good
- * as once ({@link WireCodec#isRepeatable}). For any other the caller is told that it may or may not have been carried out.
+ * as once ({@link WireCodec#isRepeatable}). For any other the caller is told that it may or may not have been
+ * carried out.
  *
  * <p>There are two connections: one for calls that are answered at once, and one for calls that wait at the master,
  * made when the first of them is. So that nobody's answer is read by a thread that really waits for something else.
@@ -230,7 +231,8 @@ public final class RemoteMaster implements Master, AutoCloseable {
                 : repeatable ? "it may have been carried out, and may be repeated" : "it may have been carried out";
             final String end = late ? " was not answered within " + times.limitMs() + " ms"
                 : " failed after " + times.spentMs() + " of " + times.limitMs() + " ms";
-            return new StoreException(code(why.status()), name + " at " + peer() + end + "; " + outcome + " (" + why.getMessage() + ')', why);
+            return new StoreException(code(why.status()), name + " at " + peer() + end + "; " + outcome + " ("
+                + why.getMessage() + ')', why);
         }
 
         private static ErrorCode code(final RpcStatus status) {
