@@ -123,7 +123,7 @@ class MessageProperties {
         });
     }
 
-    /** Every kind of value as MessagePack for Java writes and reads it, with lengths around every change of a header. */
+    /** Every kind of value as MessagePack for Java writes and reads it, with lengths where the header changes. */
     @Property
     void theLibraryWritesAndReadsTheSame(@ForAll final long any, @ForAll @IntRange(max = 63) final int shift,
         @ForAll @IntRange(max = 7) final int around) throws IOException {

@@ -22,9 +22,9 @@ import javax.net.ssl.SSLServerSocket;
  * told so where that can be done, and its connection ends; the others are served on. What went wrong is logged the
  * first time, and then each time the number of its kind has doubled.
  *
- * <p><b>Threading:</b> thread-safe; one platform thread a connection (a second one when answers come from elsewhere), one
- * that accepts and one that watches the time of handshakes, all daemons. Not virtual ones: to wake one that waits for a
- * socket takes the poller's thread and a carrier, which costs more than all else that a small call does.
+ * <p><b>Threading:</b> thread-safe; one platform thread a connection (a second one when answers come from elsewhere),
+ * one that accepts and one that watches the time of handshakes, all daemons. Not virtual ones: to wake one that waits
+ * for a socket takes the poller's thread and a carrier, which costs more than all else that a small call does.
  * <b>Lifetime:</b> {@link #close()} stops listening, waits for calls under way and ends the connections.
  */
 public final class RpcServer implements AutoCloseable {

@@ -327,6 +327,7 @@ class RemoteMasterTest {
         master.close();
         master.close();
 
-        assertEquals(ErrorCode.RPC_FAIL, assertThrows(StoreException.class, () -> master.apply(new Exists(KEY))).code());
+        assertEquals(ErrorCode.RPC_FAIL,
+            assertThrows(StoreException.class, () -> master.apply(new Exists(KEY))).code());
     }
 }
