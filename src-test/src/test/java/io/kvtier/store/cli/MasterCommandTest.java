@@ -118,7 +118,7 @@ class MasterCommandTest {
         final List<String> rows = Stream.of(MasterOption.values()).map(option -> "| `" + option.key() + "` | "
             + (option.byDefault().isEmpty() ? "–" : '`' + option.byDefault() + '`') + " | " + option.allowed() + " | "
             + option.description() + " |").toList();
-        assertEquals(rows, section("## Options", "Three pairs"));
+        assertEquals(rows, section("## Options", "Two pairs"));
     }
 
     /** The rows of the table between two texts, without its head. */

@@ -60,7 +60,6 @@ class MasterConfigTest {
         assertEquals(10_000, config.clientTtlMs());
         assertEquals("random", config.allocationStrategy());
         assertFalse(config.multiTenants());
-        assertEquals(new MasterConfig.Offload(false, false, 50_000), config.offload());
         assertEquals(new MasterConfig.Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 10), config.tasks());
         assertEquals(List.of(), config.warnings());
     }
@@ -103,7 +102,7 @@ class MasterConfigTest {
             new MasterConfig.Http("::1", 3, false), new MasterConfig.Security(true, "s", "t", "k", "p", "c"), "blue-7",
             new MasterConfig.Leases(4, 5000, 360_000), new MasterConfig.Eviction(0.25, 0.5, false),
             new MasterConfig.Nof(0.125, 0.75, 6), new MasterConfig.Writes(7000, 8000), 9000, "local_first", true,
-            new MasterConfig.Offload(true, true, 10), new MasterConfig.Tasks(11, 12, 13, 14_000, 0, 16), List.of()),
+            new MasterConfig.Tasks(11, 12, 13, 14_000, 0, 16), List.of()),
             config);
     }
 
@@ -111,7 +110,7 @@ class MasterConfigTest {
     private static Map<MasterOption, String> otherValues() {
         final List<String> values = List.of("1", "::1", "lo", "2", "3", "::1", "false", "true", "s", "t", "k", "p", "c",
             "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s", "9",
-            "true", "true", "true", "10", "11", "12", "13", "14", "0", "16");
+            "true", "11", "12", "13", "14", "0", "16");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();
@@ -127,7 +126,7 @@ class MasterConfigTest {
         "rpc_port                         | 65536  | a whole number from 0 to 65535",
         "rpc_port                         | -1     | a whole number from 0 to 65535",
         "rpc_port                         | 5e4    | a whole number from 0 to 65535",
-        "enable_offload                   | yes    | true or false",
+        "enable_multi_tenants             | yes    | true or false",
         "eviction_ratio                   | 1.0    | a number from 0 to below 1",
         "eviction_ratio                   | NaN    | a number from 0 to below 1",
         "eviction_high_watermark_ratio    | 0.0    | a number above 0 to 1",
@@ -140,8 +139,6 @@ class MasterConfigTest {
         "default_kv_lease_ttl             | 99999999999999999h | a time from 1ms to 24h",
         "client_ttl                       | 0      | a time from 1ms to 24h (with ms, s, m or h behind it; a "
             + "bare number is seconds)",
-        "offloading_queue_limit           | 0      | a whole number from 1 to 100000000",
-        "offloading_queue_limit           | 100000001 | a whole number from 1 to 100000000",
         "allocation_strategy              | cxl    | random or free_ratio_first or local_first",
         "cluster_id                       | a/b    | 1 to 128 letters, digits, '.', '_' or '-'",
         "nof_heartbeat_failures_threshold | 0      | a whole number from 1 to 1000"})
@@ -177,18 +174,18 @@ class MasterConfigTest {
             rpc_port: 0x1F90
             eviction_ratio: 0.1
             eviction_high_watermark_ratio: 1
-            enable_offload: true
+            enable_multi_tenants: true
             cluster_id: 42
             rpc_interface:
             """);
         assertEquals(8080, yaml.rpc().port());
         assertEquals(new MasterConfig.Eviction(0.1, 1.0, true), yaml.memory());
-        assertTrue(yaml.offload().enabled());
+        assertTrue(yaml.multiTenants());
         assertEquals("42", yaml.clusterId());
         final MasterConfig json =
-            fromFile("a.json", "{\"rpc_port\": 81, \"enable_offload\": true, \"client_ttl\": \"2m\"}");
+            fromFile("a.json", "{\"rpc_port\": 81, \"enable_multi_tenants\": true, \"client_ttl\": \"2m\"}");
         assertEquals(81, json.rpc().port());
-        assertTrue(json.offload().enabled());
+        assertTrue(json.multiTenants());
         assertEquals(120_000, json.clientTtlMs());
         assertEquals(from(Map.of(), Map.of()), fromFile("empty.yaml", "# nothing\n"));
     }
@@ -236,7 +233,6 @@ class MasterConfigTest {
             + "put_start_discard_timeout_sec, which is 30000ms",
         "DEFAULT_KV_SOFT_PIN_TTL | 25h | default_kv_soft_pin_ttl is 90000000ms; it must be at most "
             + "max_kv_soft_pin_ttl, which is 86400000ms",
-        "OFFLOAD_ON_EVICT | true | offload_on_evict is true and enable_offload is false",
         "TLS_TRUSTSTORE | t | tls_truststore is t and there is no tls_keystore",
         "TLS_KEYSTORE | k | tls_keystore is k and there is no tls_password_file"})
     void shouldRefuseOptionsThatDoNotGoTogether(final MasterOption option, final String value, final String message) {

@@ -18,13 +18,12 @@ import java.util.Map;
  * @param clientTtlMs        after which a silent client is taken for dead.
  * @param allocationStrategy which segment takes a value.
  * @param multiTenants       whether tenants are told apart and have quotas.
- * @param offload            what is copied to clients' disks.
  * @param tasks              limits of copies and moves.
  * @param warnings           what was given and has no effect, for people.
  */
 public record MasterConfig(Rpc rpc, Http http, Security security, String clusterId, Leases leases, Eviction memory,
                            Nof nof, Writes writes, long clientTtlMs, String allocationStrategy, boolean multiTenants,
-                           Offload offload, Tasks tasks, List<String> warnings) {
+                           Tasks tasks, List<String> warnings) {
     /**
      * Validates.
      *
@@ -34,10 +33,6 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
         MasterOption.CLUSTER_ID.check(clusterId);
         MasterOption.CLIENT_TTL.check(clientTtlMs);
         MasterOption.ALLOCATION_STRATEGY.check(allocationStrategy);
-        if (offload.onEvict && !offload.enabled) {
-            throw new IllegalArgumentException("offload_on_evict is true and enable_offload is false; say "
-                + "enable_offload as well, or neither");
-        }
         warnings = List.copyOf(warnings);
     }
 
@@ -170,20 +165,6 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
                 throw new IllegalArgumentException("put_start_release_timeout_sec is " + releaseMs + "ms; it must be "
                     + "more than put_start_discard_timeout_sec, which is " + discardMs + "ms");
             }
-        }
-    }
-
-    /**
-     * What is copied to clients' disks.
-     *
-     * @param enabled    whether anything is.
-     * @param onEvict    whether at eviction, and not after the put.
-     * @param queueLimit most values that wait for one client.
-     */
-    public record Offload(boolean enabled, boolean onEvict, int queueLimit) {
-        /** Validates. */
-        public Offload {
-            MasterOption.OFFLOADING_QUEUE_LIMIT.check((long) queueLimit);
         }
     }
 

@@ -89,8 +89,6 @@ final class MasterConfigReader {
                 ms(MasterOption.PUT_START_RELEASE_TIMEOUT_SEC)),
             ms(MasterOption.CLIENT_TTL), text(MasterOption.ALLOCATION_STRATEGY),
             flag(MasterOption.ENABLE_MULTI_TENANTS),
-            new MasterConfig.Offload(flag(MasterOption.ENABLE_OFFLOAD), flag(MasterOption.OFFLOAD_ON_EVICT),
-                whole(MasterOption.OFFLOADING_QUEUE_LIMIT)),
             new MasterConfig.Tasks(whole(MasterOption.MAX_TOTAL_FINISHED_TASKS),
                 whole(MasterOption.MAX_TOTAL_PENDING_TASKS), whole(MasterOption.MAX_TOTAL_PROCESSING_TASKS),
                 ms(MasterOption.PENDING_TASK_TIMEOUT_SEC), ms(MasterOption.PROCESSING_TASK_TIMEOUT_SEC),

@@ -96,14 +96,6 @@ public enum MasterOption {
     ENABLE_MULTI_TENANTS(new OptionKind.Flag(), "false",
         "Hold tenants to their quotas: one that has none can store nothing."),
 
-    /** Offload. */
-    ENABLE_OFFLOAD(new OptionKind.Flag(), "false", "Copy values from memory to the disks of clients that offer one."),
-    /** When to offload. */
-    OFFLOAD_ON_EVICT(new OptionKind.Flag(), "false", "Copy a value when it is evicted, and not when it was put."),
-    /** Queue of offloads. */
-    OFFLOADING_QUEUE_LIMIT(new OptionKind.Whole(1, MasterOption.MOST_QUEUED), "50000",
-        "Most values that wait to be copied to one client's disk."),
-
     /** Finished tasks. */
     MAX_TOTAL_FINISHED_TASKS(new OptionKind.Whole(1, MasterOption.MOST_TASKS), "10000",
         "Ended copies and moves that can still be asked for."),
@@ -132,7 +124,6 @@ public enum MasterOption {
     private static final long DAY_MS = 86_400_000;
     private static final long YEAR_MS = 365 * DAY_MS;
     private static final long MANY = 1000;
-    private static final long MOST_QUEUED = 100_000_000;
     private static final long MOST_TASKS = 1_000_000;
 
     private final OptionKind kind;
