@@ -294,4 +294,34 @@ class MasterSegmentTest {
         assertNull(rig.segment(segment));
         assertEquals(1, rig.stats().clients());
     }
+
+    @Test
+    void shouldTakeASegmentBackWhenTheClockAllowsNoLongerTime() {
+        final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.unmount(ALICE, segment, Long.MAX_VALUE);
+        rig.settle();
+        assertEquals(Status.GRACEFULLY_UNMOUNTING, rig.segment(segment).status());
+    }
+
+    @Test
+    void shouldProbeOnlyBlockDevices() {
+        final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new SegmentCommand.Probed(segment, false));
+    }
+
+    @Test
+    void shouldKeepTheOldValueWhenTheSegmentOfTheNewOneIsGoneBeforeItEnds() {
+        rig.memory(ALICE, "old", 16 * UNIT);
+        final long first = rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("old"));
+        final UUID segment = rig.memory(ALICE, "new", 16 * UNIT);
+        final long second = rig.replacing(BOB, "key", 2 * UNIT,
+            PutOptions.DEFAULT.withPreferredSegments("new")).version();
+        rig.unmount(ALICE, segment, 0);
+        assertEquals(Ack.STALE, rig.end(BOB, "key", second));
+        assertEquals(first, rig.query("key").version());
+        assertEquals(0, rig.stats().pendingWrites());
+        assertEquals(0, rig.stats().heldReplicas());
+        rig.settle();
+        assertEquals(first, rig.query("key").version());
+    }
 }
