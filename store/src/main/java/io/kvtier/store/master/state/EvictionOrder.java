@@ -47,9 +47,13 @@ final class EvictionOrder {
         }
     }
 
-    /** Puts something back where it is evicted next. */
-    void putBack(final Residency residency) {
-        insert(plain, null, residency);
+    /** Puts something back where it is the next of its kind to be evicted. */
+    void putBack(final Residency residency, final long nowMs) {
+        if (residency.entry().isLeased(nowMs)) {
+            append(residency, nowMs);
+        } else {
+            insert(residency.entry().isSoftPinned(nowMs) ? softPinned : plain, null, residency);
+        }
     }
 
     /** Takes something out, if it is in. */
