@@ -455,6 +455,8 @@ class MasterDiskTest {
         final long removed = rig.put(BOB, "removed", UNIT);
         final long replaced = rig.put(BOB, "replaced", UNIT);
         final long evicted = rig.put(BOB, "evicted", UNIT);
+        final long away = rig.put(BOB, "away", UNIT);
+        assertTrue(rig.adopt(ALICE, "away", away, UNIT));
         assertTrue(rig.adopt(ALICE, "removed", removed, UNIT));
         assertTrue(rig.adopt(ALICE, "replaced", replaced, UNIT));
         assertTrue(rig.adopt(ALICE, "evicted", evicted, UNIT));
@@ -464,7 +466,9 @@ class MasterDiskTest {
         rig.end(BOB, "replaced", rig.replacing(BOB, "replaced", 2 * UNIT).version());
         rig.evict(1, 1);
         assertEquals(0, rig.stats().objects());
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("away", false).outcome());
         rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "away", away, UNIT), "it was to go though nobody could see it");
         assertFalse(rig.adopt(ALICE, "removed", removed, UNIT));
         assertFalse(rig.adopt(ALICE, "replaced", replaced, UNIT));
         assertTrue(rig.adopt(ALICE, "evicted", evicted, UNIT), "nobody wanted this one to go");

@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.DataType;
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -120,6 +121,13 @@ final class DiskReplicas {
     /** A copy was read back into memory. */
     void promoted() {
         promotions++;
+    }
+
+    /** Somebody wants a key gone that is not there: no disk that is away just now is to bring it back. */
+    void forbid(final ObjectKey key) {
+        if (remote) {
+            removed.add(key, catalogue.lastVersion());
+        }
     }
 
     /**

@@ -28,6 +28,7 @@ final class Removals {
             if (entry != null) {
                 eraseUnreadable(entry, nowMs);
             }
+            tiers.disk().forbid(remove.key());
             return new RemoveReply(RemoveOutcome.NOT_FOUND, 0);
         }
         final RemoveOutcome obstacle = obstacle(entry, remove.force(), nowMs);
