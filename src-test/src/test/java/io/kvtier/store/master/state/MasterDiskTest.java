@@ -487,4 +487,19 @@ class MasterDiskTest {
         assertEquals(1, rig.query("key").replicas().size());
         assertEquals(1, rig.stats().diskReplicas());
     }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedWhileItWasHiddenAndNotSweptYet() {
+        final UUID segment = rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        final long other = rig.put(BOB, "other", UNIT);
+        rig.unmount(BOB, segment, 0);
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
+        assertEquals(0, rig.removeMatching("", "other", false));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        assertFalse(rig.adopt(ALICE, "other", other, UNIT));
+        rig.settle();
+        rig.assertEmpty();
+    }
 }

@@ -21,6 +21,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
@@ -323,5 +324,20 @@ class MasterSegmentTest {
         assertEquals(0, rig.stats().heldReplicas());
         rig.settle();
         assertEquals(first, rig.query("key").version());
+    }
+
+    @Test
+    void shouldTakeNothingFromAClientThatDoesNotKnowThatItWasTakenForDead() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.silence(ALICE);
+        rig.advance(CLIENT_TTL_MS);
+        // Were it known from here on, its ping would say that the segment above is still there.
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, new DiskCommand.MountDisk(ALICE, "host:1", 1));
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            new SegmentCommand.Mount(ALICE, spec(new UUID(8, 8), "memory", Medium.MEMORY, 16 * UNIT, true)));
+        assertEquals(ClientStatus.NEED_REMOUNT, rig.ping(ALICE, "host"));
+        rig.disk(ALICE);
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        assertEquals(ClientStatus.OK, rig.ping(ALICE, "host"));
     }
 }

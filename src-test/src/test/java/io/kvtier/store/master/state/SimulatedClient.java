@@ -97,13 +97,19 @@ final class SimulatedClient {
 
     /** Pings, now and then; when the master has forgotten it, it lends everything anew. */
     void signOfLife() {
-        if (!alive || cluster.random.nextInt(8) == 0) {
-            return;
+        if (alive && cluster.random.nextInt(8) > 0) {
+            isKnown();
         }
+    }
+
+    /** Pings; false when the master had forgotten it, and it has lent everything anew. */
+    private boolean isKnown() {
         if (cluster.apply(ping()).status() == SegmentCommand.ClientStatus.NEED_REMOUNT) {
             forget();
             start();
+            return false;
         }
+        return true;
     }
 
     /** Finds out which of its segments are gone. */
@@ -150,7 +156,7 @@ final class SimulatedClient {
                 }
             }
             case 3 -> {
-                if (segments.size() < 4) {
+                if (segments.size() < 4 && isKnown()) {
                     lend(cluster.random.nextInt(3) == 0 ? Medium.NOF : Medium.MEMORY, 8 + cluster.random.nextInt(16));
                 }
             }
@@ -159,7 +165,7 @@ final class SimulatedClient {
             default -> {
                 if (diskMounted) {
                     unmountDisk();
-                } else {
+                } else if (isKnown()) {
                     mountDisk();
                 }
             }

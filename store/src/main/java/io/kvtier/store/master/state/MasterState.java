@@ -68,7 +68,7 @@ public final class MasterState implements AutoCloseable {
      *
      * @param <R>     the answer's type.
      * @param command what happens.
-     * @param nowMs   when, in milliseconds of any clock that does not go back.
+     * @param nowMs   when, in milliseconds of any clock that does not go back, 0 or more.
      * @return the answer.
      * @throws StoreException when it is refused; the state is then what it was.
      */
@@ -174,6 +174,7 @@ public final class MasterState implements AutoCloseable {
     }
 
     private Ack mountDisk(final DiskCommand.MountDisk mount, final long nowMs) {
+        clients.checkLender(mount.clientId());
         clients.appeared(mount.clientId(), nowMs);
         tiers.disk().mount(mount);
         offloads.mount(mount.clientId());

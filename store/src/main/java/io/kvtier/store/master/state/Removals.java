@@ -113,9 +113,9 @@ final class Removals {
         return !force && entry.isLeased(nowMs) ? RemoveOutcome.LEASED : null;
     }
 
-    /** What cannot be read (any more) must not be again by a promotion that started when it could. */
+    /** What cannot be read (any more) must not be again: by a promotion that is under way, or by what a disk offers. */
     private void eraseUnreadable(final ObjectEntry entry, final long nowMs) {
-        if (entry.promotion() != null) {
+        if (entry.pending() == null && !entry.isReplicating()) {
             erase(entry, false, nowMs);
         }
     }

@@ -33,6 +33,7 @@ final class SegmentCommands {
     }
 
     Ack mount(final SegmentCommand.Mount mount, final long nowMs) {
+        clients.checkLender(mount.clientId());
         tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
         clients.appeared(mount.clientId(), nowMs);
         return Ack.OK;
