@@ -124,6 +124,15 @@ final class Segments implements AutoCloseable {
         return placed;
     }
 
+    /**
+     * Whether room that is made anywhere may help a value. Not one that goes to a segment of its own: nobody can say
+     * how much must be evicted until some of it lies there.
+     */
+    boolean canEverHold(final Placement.Wish wish, final long nowMs) {
+        return !wish.only() && mounted.values().stream().anyMatch(segment -> segment.medium() == wish.medium()
+            && segment.isOpen(nowMs) && segment.allocatedBytes(wish.size()) <= segment.capacity());
+    }
+
     /** Gives a range back that nobody owns or holds, now or when its rest is over. */
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {

@@ -67,7 +67,8 @@ final class SpaceTier {
         advance(nowMs);
         relieve(wish.size() * count, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
-        while (placed.isEmpty() && evictFor(wish.size(), nowMs)) {
+        final boolean evicting = placed.isEmpty() && segments.canEverHold(wish, nowMs);
+        while (evicting && placed.isEmpty() && evictFor(wish.size(), nowMs)) {
             placed = segments.allocate(wish, count, nowMs, catalogue);
         }
         placed.forEach(this::hold);
@@ -168,6 +169,22 @@ final class SpaceTier {
         final Residency residency = entry.residency(medium);
         if (residency != null) {
             order.pinChanged(residency, nowMs);
+        }
+    }
+
+    /** Keeps an object here, without a hold, while room is made for what takes its place. */
+    void shield(final ObjectEntry entry) {
+        final Residency residency = entry.residency(medium);
+        if (residency != null) {
+            order.remove(residency);
+        }
+    }
+
+    /** Ends that: what is left of the object is the youngest. */
+    void unshield(final ObjectEntry entry, final long nowMs) {
+        final Residency residency = entry.residency(medium);
+        if (residency != null) {
+            enter(residency, nowMs);
         }
     }
 

@@ -54,7 +54,9 @@ final class Writes {
         }
         final boolean added = entry == null;
         final ObjectEntry target = added ? tiers.catalogue().add(put.key()) : entry;
+        tiers.shield(target);
         final List<PlacedReplica> placed = place(target, put, nowMs);
+        tiers.unshield(target, nowMs);
         if (placed.isEmpty()) {
             if (added) {
                 tiers.catalogue().remove(target);
