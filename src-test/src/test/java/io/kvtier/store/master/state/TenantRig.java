@@ -282,6 +282,7 @@ final class TenantRig implements AutoCloseable {
         final var stats = apply(new AdminCommand.Statistics());
         assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L), List.of(stats.objects(), stats.memoryUsed(), stats.nofUsed(),
             stats.memoryReplicas(), stats.heldReplicas(), stats.pendingWrites()), stats.toString());
+        apply(new AdminCommand.Quotas()).forEach(info -> assertEquals(0, info.charged() + info.objects()));
     }
 
     @Override

@@ -26,6 +26,7 @@ import java.util.List;
  */
 public final class MasterState implements AutoCloseable {
     private final SoftPins pins;
+    private final Tenants tenants;
     private final ObjectCatalogue catalogue;
     private final Segments segments;
     private final Clients clients;
@@ -47,17 +48,19 @@ public final class MasterState implements AutoCloseable {
      */
     public MasterState(final MasterSettings settings, final long term, final Effects effects) {
         pins = new SoftPins(settings.pins());
-        catalogue = new ObjectCatalogue(pins);
+        tenants = new Tenants(settings.strictTenants());
+        catalogue = new ObjectCatalogue(pins, tenants);
         segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs());
         tiers = new Tiers(catalogue, segments,
-            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, offloads, effects),
-            new SpaceTier(Medium.NOF, settings, catalogue, segments, offloads, effects),
+            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, offloads, tenants, effects),
+            new SpaceTier(Medium.NOF, settings, catalogue, segments, offloads, tenants, effects),
             new DiskReplicas(catalogue, effects), pins);
+        final Admission admission = new Admission(tenants, segments, tiers.memory());
         reads = new Reads(settings.leaseMs(), tiers);
-        writes = new Writes(settings, tiers, clients);
-        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients);
+        writes = new Writes(settings, tiers, clients, admission);
+        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission);
         removals = new Removals(tiers, promotions);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, promotions);
         sweeps = new Sweeps(tiers, writes, promotions);
@@ -135,8 +138,9 @@ public final class MasterState implements AutoCloseable {
                 final SpaceTier.Evicted evicted = tiers.memory().evict(evict.share(), evict.least(), nowMs);
                 yield new EvictReply(evicted.objects(), evicted.bytes());
             }
-            default -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "this master does not know "
-                + command.getClass().getSimpleName());
+            case AdminCommand.SetQuota quota -> tenants.set(quota);
+            case AdminCommand.DeleteQuota quota -> tenants.delete(quota);
+            case AdminCommand.Quotas ignored -> tenants.list(segments.capacity(Medium.MEMORY));
         };
     }
 

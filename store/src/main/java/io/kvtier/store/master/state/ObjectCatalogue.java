@@ -20,12 +20,14 @@ final class ObjectCatalogue {
     private final Map<ObjectKey, ObjectEntry>[] buckets = new Map[BUCKETS];
     private final Map<ObjectKey, ObjectGroup> groups = new HashMap<>();
     private final SoftPins pins;
+    private final Tenants tenants;
     private long size;
     private long lastVersion;
     private long lastReplicaId;
 
-    ObjectCatalogue(final SoftPins pins) {
+    ObjectCatalogue(final SoftPins pins, final Tenants tenants) {
         this.pins = pins;
+        this.tenants = tenants;
     }
 
     /** The entry, or null. */
@@ -53,6 +55,7 @@ final class ObjectCatalogue {
         }
         buckets[index].put(key, entry);
         size++;
+        tenants.objectAdded(key.tenant());
         return entry;
     }
 
@@ -71,6 +74,7 @@ final class ObjectCatalogue {
         }
         leaveGroup(entry);
         pins.unpin(entry);
+        tenants.objectRemoved(entry.key().tenant());
     }
 
     /** Takes a replica out of an object's record; the object goes with the last thing it has. */

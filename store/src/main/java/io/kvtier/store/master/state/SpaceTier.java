@@ -20,8 +20,11 @@ final class SpaceTier {
     private final MasterSettings settings;
     private final ObjectCatalogue catalogue;
     private final Segments segments;
-    private final EvictionOrder order = new EvictionOrder();
+    /** What tenants lose when they exceed their quotas; null where they have none. */
+    private final TenantOrders byTenant;
+    private final EvictionOrder order;
     private final Offloads offloads;
+    private final Tenants tenants;
     private final Effects effects;
     /** Replicas without an object that somebody still holds, by id. */
     private final Map<Long, PlacedReplica> orphans = new HashMap<>();
@@ -34,6 +37,7 @@ final class SpaceTier {
     static final class Evicted {
         private long objects;
         private long bytes;
+        private long valueBytes;
 
         long objects() {
             return objects;
@@ -44,15 +48,18 @@ final class SpaceTier {
         }
     }
 
-    /** A tier of a medium; offloads are those of memory. */
+    /** A tier of a medium; offloads are those of memory, and for memory tenants are charged. */
     SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
-        final Segments segments, final Offloads offloads, final Effects effects) {
+        final Segments segments, final Offloads offloads, final Tenants tenants, final Effects effects) {
         this.medium = medium;
         this.settings = settings;
         this.catalogue = catalogue;
         this.segments = segments;
         this.offloads = offloads;
+        this.tenants = tenants;
         this.effects = effects;
+        byTenant = medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null;
+        order = new EvictionOrder(byTenant);
         final MasterSettings.Eviction eviction = settings.eviction();
         highWatermark = medium == Medium.MEMORY ? eviction.highWatermark() : eviction.nofHighWatermark();
         ratio = medium == Medium.MEMORY ? eviction.ratio() : eviction.nofRatio();
@@ -71,8 +78,37 @@ final class SpaceTier {
         while (evicting && placed.isEmpty() && evictFor(wish.size(), nowMs)) {
             placed = segments.allocate(wish, count, nowMs, catalogue);
         }
-        placed.forEach(this::hold);
+        for (final PlacedReplica replica : placed) {
+            hold(replica);
+            charge(replica);
+        }
         return placed;
+    }
+
+    /** Undoes {@link #place}: nobody has been told of these replicas. */
+    void takeBack(final List<PlacedReplica> placed, final long nowMs) {
+        for (final PlacedReplica replica : placed) {
+            refund(replica);
+            replica.disown(0);
+            replica.release();
+            held--;
+            segments.free(replica, nowMs);
+        }
+    }
+
+    private void charge(final PlacedReplica replica) {
+        if (medium == Medium.MEMORY) {
+            tenants.charge(replica.owner().key().tenant(), replica.size());
+        }
+    }
+
+    private void refund(final PlacedReplica replica) {
+        if (medium == Medium.MEMORY) {
+            if (replica.isOffloading()) {
+                tenants.leaving(replica.owner().key().tenant(), -replica.size());
+            }
+            tenants.refund(replica.owner().key().tenant(), replica.size());
+        }
     }
 
     /** Lets time pass. */
@@ -214,6 +250,7 @@ final class SpaceTier {
     void drop(final PlacedReplica replica, final long restUntilMs, final long nowMs) {
         final ObjectEntry entry = replica.owner();
         detach(replica, entry);
+        refund(replica);
         replica.disown(restUntilMs);
         if (replica.isHeld()) {
             orphans.put(replica.id(), replica);
@@ -264,7 +301,11 @@ final class SpaceTier {
     /** Ends an offload: the memory goes, unless it was used meanwhile or could not be copied. */
     void offloadEnded(final PlacedReplica replica, final boolean stored, final long nowMs) {
         release(replica, nowMs);
-        if (replica.owner() == null || replica.isHeld()) {
+        if (replica.owner() == null) {
+            return;
+        }
+        tenants.leaving(replica.owner().key().tenant(), -replica.size());
+        if (replica.isHeld()) {
             return;
         }
         final Residency residency = residencyOf(replica);
@@ -290,10 +331,24 @@ final class SpaceTier {
         return evicted;
     }
 
+    /** Value bytes that a tenant with a quota can lose. */
+    long evictable(final String tenant) {
+        return byTenant.bytes(tenant, settings.eviction().softPinned());
+    }
+
+    /** Evicts what a tenant with a quota has, oldest first, until that many of its value bytes go. */
+    void evictOf(final String tenant, final long bytes, final long nowMs) {
+        final boolean evenSoftPinned = settings.eviction().softPinned();
+        final Evicted evicted = new Evicted();
+        while (evicted.valueBytes < bytes && byTenant.oldest(tenant, evenSoftPinned) != null) {
+            evict(byTenant.oldest(tenant, evenSoftPinned), evicted, nowMs);
+        }
+    }
+
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
         final long nowMs) {
         while (evicted.objects < objects && order.oldest(evenSoftPinned) != null) {
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
         }
     }
 
@@ -324,7 +379,7 @@ final class SpaceTier {
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
         while (evicted.bytes < excess && order.oldest(evenSoftPinned) != null) {
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
         }
     }
 
@@ -341,7 +396,7 @@ final class SpaceTier {
         final Evicted evicted = new Evicted();
         while (order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
             final long before = segments.used(medium);
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
             if (segments.used(medium) < before) {
                 return true;
             }
@@ -349,9 +404,8 @@ final class SpaceTier {
         return false;
     }
 
-    /** Evicts the oldest object and the group it is in; one whose group is leased goes to the leased list instead. */
-    private void evictOldest(final boolean evenSoftPinned, final Evicted evicted, final long nowMs) {
-        final Residency victim = order.oldest(evenSoftPinned);
+    /** Evicts an object and the group it is in; one whose group is leased goes to the leased list instead. */
+    private void evict(final Residency victim, final Evicted evicted, final long nowMs) {
         final ObjectEntry entry = victim.entry();
         if (entry.isLeased(nowMs)) {
             order.remove(victim);
@@ -376,6 +430,7 @@ final class SpaceTier {
         while (replica != null) {
             final PlacedReplica next = replica.sibling();
             evicted.bytes += replica.allocated();
+            evicted.valueBytes += replica.size();
             if (replica != saved) {
                 evictions++;
                 drop(replica, nowMs);
@@ -385,6 +440,7 @@ final class SpaceTier {
         if (saved != null) {
             hold(saved);
             offloads.queue(saved);
+            tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
             evictionsWithoutCopy++;

@@ -24,39 +24,74 @@ final class Writes {
     private final MasterSettings settings;
     private final Tiers tiers;
     private final Clients clients;
+    private final Admission admission;
     /** In the order of their start. */
     private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
     private long discarded;
     private long released;
 
-    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients) {
+    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients, final Admission admission) {
         this.settings = settings;
         this.tiers = tiers;
         this.clients = clients;
+        this.admission = admission;
     }
 
     PutStartReply start(final ObjectCommand.PutStart put, final long nowMs) {
         check(put);
-        ObjectEntry entry = tiers.catalogue().find(put.key());
-        if (entry != null) {
-            final PutStartReply taken = taken(entry, put, nowMs);
-            if (taken != null) {
-                return taken;
-            }
-            entry = tiers.catalogue().find(put.key());
+        final ObjectEntry known = tiers.catalogue().find(put.key());
+        final PutStartReply taken = known == null ? null : taken(known, put, nowMs);
+        if (taken != null) {
+            return taken;
         }
         final long largest = largest(put.options());
         if (put.size() > largest) {
             return new PutStartReply.TooLarge(largest);
         }
-        if (entry != null && fitsInPlace(entry, put, nowMs)) {
-            return overwrite(entry, put, nowMs);
+        if (known == null) {
+            return admit(null, put, nowMs);
         }
+        tiers.shield(known);
+        try {
+            return admit(known, put, nowMs);
+        } finally {
+            tiers.unshield(known, nowMs);
+        }
+    }
+
+    /** Looks for room in the tenant's quota; up to here nothing has changed, so that the put may be refused. */
+    private PutStartReply admit(final ObjectEntry known, final ObjectCommand.PutStart put, final long nowMs) {
+        if (known != null && fitsInPlace(known, put, nowMs)) {
+            makeWay(known, nowMs);
+            return overwrite(known, put, nowMs);
+        }
+        final String tenant = put.key().tenant();
+        final long bytes = Admission.bytes(put.size(), put.options().replicas());
+        final Admission.Verdict verdict = admission.admit(tenant, bytes, unfinishedBytes(known), nowMs);
+        if (verdict == Admission.Verdict.REFUSED) {
+            throw admission.refusal(tenant, bytes);
+        }
+        if (verdict == Admission.Verdict.LATER) {
+            return new PutStartReply.NoSpace(true);
+        }
+        if (known != null) {
+            makeWay(known, nowMs);
+            // What was dropped has put the rest in order again.
+            tiers.shield(known);
+        }
+        return allocate(put, nowMs);
+    }
+
+    /** Bytes of memory that an unfinished write gives up when another one takes its place. */
+    private static long unfinishedBytes(final ObjectEntry entry) {
+        return entry == null || entry.pending() == null ? 0 : entry.pending().bytes(Medium.MEMORY);
+    }
+
+    private PutStartReply allocate(final ObjectCommand.PutStart put, final long nowMs) {
+        final ObjectEntry entry = tiers.catalogue().find(put.key());
         final boolean added = entry == null;
         final ObjectEntry target = added ? tiers.catalogue().add(put.key()) : entry;
-        tiers.shield(target);
         final List<PlacedReplica> placed = place(target, put, nowMs);
-        tiers.unshield(target, nowMs);
         if (placed.isEmpty()) {
             if (added) {
                 tiers.catalogue().remove(target);
@@ -73,6 +108,7 @@ final class Writes {
         if (put.size() < 0) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + put.key() + " has a size of " + put.size());
         }
+        admission.checkRegistered(put.key().tenant());
         tiers.pins().check(put.options().softPin());
         if (!put.options().group().isEmpty()) {
             // Refuses what cannot be a name.
@@ -104,13 +140,18 @@ final class Writes {
             return new PutStartReply.Taken(PutOutcome.BEING_WRITTEN);
         }
         checkGroup(entry, put);
-        if (write != null) {
-            discard(write, nowMs);
+        return null;
+    }
+
+    /** Ends what another put takes the place of: a write that has not ended, and an object that is not readable. */
+    private void makeWay(final ObjectEntry entry, final long nowMs) {
+        final boolean readable = tiers.isReadable(entry);
+        if (entry.pending() != null) {
+            discard(entry.pending(), nowMs);
         }
         if (!readable) {
             purge(entry, nowMs);
         }
-        return null;
     }
 
     private static void checkGroup(final ObjectEntry entry, final ObjectCommand.PutStart put) {
@@ -153,7 +194,7 @@ final class Writes {
     /** Whether a value may be overwritten where it lies: of the same size, in memory only, and nobody reads it. */
     private boolean fitsInPlace(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
         final Residency memory = entry.residency(Medium.MEMORY);
-        return entry.isReadable() && entry.pending() == null && memory != null && !memory.isHeld()
+        return entry.isReadable() && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
             && put.options().nofReplicas() == 0 && !tiers.segments().hasDying();
