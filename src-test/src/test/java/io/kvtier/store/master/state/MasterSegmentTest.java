@@ -193,9 +193,9 @@ class MasterSegmentTest {
     @Test
     void shouldLetMemoryThatWasLentBeforeRestForALease() {
         rig.apply(new SegmentCommand.Mount(ALICE, spec(new UUID(8, 8), "memory", Medium.MEMORY, 16 * UNIT, false)));
-        assertEquals(new PutStartReply.NoSpace(false), rig.start(BOB, "key", UNIT));
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "key", UNIT));
         rig.pass(LEASE_MS - 1);
-        assertEquals(new PutStartReply.NoSpace(false), rig.start(BOB, "key", UNIT));
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "key", UNIT));
         rig.pass(1);
         rig.put(BOB, "key", UNIT);
     }

@@ -195,17 +195,14 @@ class MasterUpsertTest {
     }
 
     @Test
-    void shouldFindAValueAgainWhosePredecessorWasEvictedToMakeRoomForIt() {
+    void shouldKeepAValueWhoseSuccessorFindsNoRoomBesideIt() {
         rig.memory(ALICE, "memory", 10 * UNIT);
-        rig.put(ALICE, "key", 6 * UNIT);
-        final long next = rig.replacing(BOB, "key", 7 * UNIT).version();
-        assertFalse(rig.exists("key"), "there was no room for both");
+        final long first = rig.put(ALICE, "key", 6 * UNIT);
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(BOB, "key", 7 * UNIT, PutOptions.DEFAULT, true));
+        assertEquals(first, rig.query("key").version());
         assertEquals(1, rig.stats().objects());
-        assertEquals(Ack.OK, rig.end(BOB, "key", next));
-        assertEquals(next, rig.query("key").version());
-        assertEquals(1, rig.stats().objects());
-        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
-        rig.assertEmpty();
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", true).outcome());
+        rig.put(BOB, "key", 7 * UNIT);
     }
 
     @Test

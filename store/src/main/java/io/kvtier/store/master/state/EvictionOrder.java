@@ -25,6 +25,16 @@ final class EvictionOrder {
     private final List plain = new List();
     private final List softPinned = new List();
     private final List leased = new List();
+    /** The same for each tenant, without what is leased; null when nobody asks for that. */
+    private final TenantOrders byTenant;
+
+    EvictionOrder() {
+        this(null);
+    }
+
+    EvictionOrder(final TenantOrders byTenant) {
+        this.byTenant = byTenant;
+    }
 
     /** Appends what has just been used, written or let go. */
     void append(final Residency residency, final long nowMs) {
@@ -79,6 +89,9 @@ final class EvictionOrder {
         } else {
             residency.newer().older(residency.older());
         }
+        if (byTenant != null && list != leased) {
+            byTenant.remove(residency, list == softPinned);
+        }
         residency.list(null);
         residency.older(null);
         residency.newer(null);
@@ -112,7 +125,7 @@ final class EvictionOrder {
     }
 
     /** Links something behind another one, or at the old end when that is null. */
-    private static void insert(final List list, final Residency older, final Residency residency) {
+    private void insert(final List list, final Residency older, final Residency residency) {
         final Residency newer = older == null ? list.oldest : older.newer();
         residency.list(list);
         residency.older(older);
@@ -128,5 +141,8 @@ final class EvictionOrder {
             newer.older(residency);
         }
         list.size++;
+        if (byTenant != null && list != leased) {
+            byTenant.add(residency, list == softPinned, older == null);
+        }
     }
 }

@@ -20,12 +20,14 @@ final class ObjectCatalogue {
     private final Map<ObjectKey, ObjectEntry>[] buckets = new Map[BUCKETS];
     private final Map<ObjectKey, ObjectGroup> groups = new HashMap<>();
     private final SoftPins pins;
+    private final Tenants tenants;
     private long size;
     private long lastVersion;
     private long lastReplicaId;
 
-    ObjectCatalogue(final SoftPins pins) {
+    ObjectCatalogue(final SoftPins pins, final Tenants tenants) {
         this.pins = pins;
+        this.tenants = tenants;
     }
 
     /** The entry, or null. */
@@ -47,13 +49,20 @@ final class ObjectCatalogue {
 
     ObjectEntry add(final ObjectKey key) {
         final ObjectEntry entry = new ObjectEntry(key);
+        add(entry);
+        return entry;
+    }
+
+    /** Adds an object of a name that no other one has. */
+    void add(final ObjectEntry entry) {
+        final ObjectKey key = entry.key();
         final int index = index(key);
         if (buckets[index] == null) {
             buckets[index] = new HashMap<>();
         }
         buckets[index].put(key, entry);
         size++;
-        return entry;
+        tenants.objectAdded(key.tenant());
     }
 
     /**
@@ -71,13 +80,7 @@ final class ObjectCatalogue {
         }
         leaveGroup(entry);
         pins.unpin(entry);
-    }
-
-    /** An object of which nothing is left begins anew, under the same name. */
-    void renew(final ObjectEntry entry) {
-        leaveGroup(entry);
-        pins.unpin(entry);
-        entry.reset();
+        tenants.objectRemoved(entry.key().tenant());
     }
 
     /** Takes a replica out of an object's record; the object goes with the last thing it has. */

@@ -55,6 +55,15 @@ final class PendingWrite {
         return replicas;
     }
 
+    /** Bytes of what is being written on a medium. */
+    long bytes(final Medium medium) {
+        long bytes = 0;
+        for (final PlacedReplica replica : replicas) {
+            bytes += replica.segment().medium() == medium ? replica.size() : 0;
+        }
+        return bytes;
+    }
+
     List<Replica> view() {
         return replicas.stream().map(PlacedReplica::view).toList();
     }

@@ -56,6 +56,11 @@ final class PlacedReplica {
         return offset;
     }
 
+    /** Bytes of the value. */
+    long size() {
+        return size;
+    }
+
     /** Bytes taken from the segment. */
     long allocated() {
         return allocated;

@@ -17,22 +17,27 @@ final class Promotions {
     private final long releaseMs;
     private final Tiers tiers;
     private final Clients clients;
+    private final Admission admission;
     /** By replica, in the order of their start. */
     private final Map<Long, Promotion> active = new LinkedHashMap<>();
 
     private record Promotion(UUID clientId, PlacedReplica replica, long startMs) {
     }
 
-    Promotions(final long releaseMs, final Tiers tiers, final Clients clients) {
+    Promotions(final long releaseMs, final Tiers tiers, final Clients clients, final Admission admission) {
         this.releaseMs = releaseMs;
         this.tiers = tiers;
         this.clients = clients;
+        this.admission = admission;
     }
 
     PromotionReply start(final DiskCommand.PromotionStart start, final long nowMs) {
         final ObjectEntry entry = tiers.catalogue().find(start.key(), start.version());
         if (entry == null || !entry.isReadable() || entry.residency(Medium.MEMORY) != null
             || entry.promotion() != null || entry.pending() != null || entry.isReplicating()) {
+            return PromotionReply.DECLINED;
+        }
+        if (admission.admit(entry.key().tenant(), entry.record().size(), 0, nowMs) != Admission.Verdict.ADMITTED) {
             return PromotionReply.DECLINED;
         }
         final List<PlacedReplica> placed = tiers.memory().place(new Placement.Wish(entry, entry.record().size(),

@@ -71,6 +71,15 @@ final class Residency {
         return count;
     }
 
+    /** Bytes of its values, as a tenant is charged for them. */
+    long bytes() {
+        long bytes = 0;
+        for (PlacedReplica replica = first; replica != null; replica = replica.sibling()) {
+            bytes += replica.size();
+        }
+        return bytes;
+    }
+
     boolean isEmpty() {
         return first == null;
     }

@@ -61,6 +61,7 @@ final class Segments implements AutoCloseable {
         if (mounted.containsKey(id)) {
             throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "segment " + id + " is mounted already");
         }
+        checkDevice(spec);
         final LentSegment segment;
         try {
             segment = new LentSegment(clientId, host, spec, spec.fresh() ? nowMs : nowMs + reopenAfterMs);
@@ -77,14 +78,60 @@ final class Segments implements AutoCloseable {
         return segment;
     }
 
+    /** A block device is one and the same for all who reach it: lent twice, its ranges would be given out twice. */
+    private void checkDevice(final SegmentCommand.SegmentSpec spec) {
+        if (spec.medium() != Medium.NOF) {
+            return;
+        }
+        if (!named(spec.name(), Medium.NOF).isEmpty()) {
+            throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "block device " + spec.name()
+                + " is mounted already, by this client or another one");
+        }
+        if (dying.values().stream().anyMatch(segment -> segment.medium() == Medium.NOF
+            && segment.name().equals(spec.name()))) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "block device " + spec.name()
+                + " is being unmounted; try again when that has ended");
+        }
+    }
+
     /** The mounted segment, or null. */
     LentSegment find(final UUID id) {
         return mounted.get(id);
     }
 
-    /** The first mounted segment of a name, or null. */
-    LentSegment find(final String name) {
-        return mounted.values().stream().filter(segment -> segment.name().equals(name)).findFirst().orElse(null);
+    /** The mounted segments of a name and medium. */
+    List<LentSegment> named(final String name, final Medium medium) {
+        return mounted.values().stream()
+            .filter(segment -> segment.medium() == medium && segment.name().equals(name)).toList();
+    }
+
+    /** The open memory segment with the largest share free that has room for another copy of a replica; or null. */
+    LentSegment emptiestFor(final PlacedReplica replica, final long nowMs) {
+        LentSegment best = null;
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.medium() == Medium.MEMORY && segment.isOpen(nowMs)
+                && !segment.name().equals(replica.segment().name())
+                && segment.allocatedBytes(replica.size()) <= segment.capacity() - segment.used()
+                && !isIn(replica.owner(), segment) && (best == null || freer(segment, best))) {
+                best = segment;
+            }
+        }
+        return best;
+    }
+
+    private static boolean freer(final LentSegment segment, final LentSegment than) {
+        return (double) segment.used() / segment.capacity() < (double) than.used() / than.capacity();
+    }
+
+    private static boolean isIn(final ObjectEntry entry, final LentSegment segment) {
+        final Residency memory = entry.residency(Medium.MEMORY);
+        for (PlacedReplica replica = memory == null ? null : memory.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.segment().name().equals(segment.name())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     List<LentSegment> all() {

@@ -21,8 +21,11 @@ final class SpaceTier {
     private final ObjectCatalogue catalogue;
     private final Segments segments;
     private final DiskReplicas disk;
-    private final EvictionOrder order = new EvictionOrder();
+    /** What tenants lose when they exceed their quotas; null where they have none. */
+    private final TenantOrders byTenant;
+    private final EvictionOrder order;
     private final Offloads offloads;
+    private final Tenants tenants;
     private final Effects effects;
     /** Replicas without an object that somebody still holds, by id. */
     private final Map<Long, PlacedReplica> orphans = new HashMap<>();
@@ -35,6 +38,7 @@ final class SpaceTier {
     static final class Evicted {
         private long objects;
         private long bytes;
+        private long valueBytes;
 
         long objects() {
             return objects;
@@ -45,16 +49,20 @@ final class SpaceTier {
         }
     }
 
-    /** A tier of a medium; offloads are those of memory. */
+    /** A tier of a medium; offloads are those of memory, and for memory tenants are charged. */
     SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
-        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Effects effects) {
+        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Tenants tenants,
+        final Effects effects) {
         this.disk = disk;
         this.medium = medium;
         this.settings = settings;
         this.catalogue = catalogue;
         this.segments = segments;
         this.offloads = offloads;
+        this.tenants = tenants;
         this.effects = effects;
+        byTenant = medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null;
+        order = new EvictionOrder(byTenant);
         final MasterSettings.Eviction eviction = settings.eviction();
         highWatermark = medium == Medium.MEMORY ? eviction.highWatermark() : eviction.nofHighWatermark();
         ratio = medium == Medium.MEMORY ? eviction.ratio() : eviction.nofRatio();
@@ -71,13 +79,43 @@ final class SpaceTier {
             // Nothing that could be evicted makes room for it.
             return List.of();
         }
-        relieve(wish.size() * count, nowMs);
+        relieve(wish, count, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
-        while (placed.isEmpty() && evictFor(wish.size(), nowMs)) {
+        final boolean evicting = placed.isEmpty() && !wish.only();
+        while (evicting && placed.isEmpty() && makeRoom(wish.size(), nowMs)) {
             placed = segments.allocate(wish, count, nowMs, catalogue);
         }
-        placed.forEach(this::hold);
+        for (final PlacedReplica replica : placed) {
+            hold(replica);
+            charge(replica);
+        }
         return placed;
+    }
+
+    /** Undoes {@link #place}: nobody has been told of these replicas. */
+    void takeBack(final List<PlacedReplica> placed, final long nowMs) {
+        for (final PlacedReplica replica : placed) {
+            refund(replica);
+            replica.disown(0);
+            replica.release();
+            held--;
+            segments.free(replica, nowMs);
+        }
+    }
+
+    private void charge(final PlacedReplica replica) {
+        if (medium == Medium.MEMORY) {
+            tenants.charge(replica.owner().key().tenant(), replica.size());
+        }
+    }
+
+    private void refund(final PlacedReplica replica) {
+        if (medium == Medium.MEMORY) {
+            if (replica.isOffloading()) {
+                tenants.leaving(replica.owner().key().tenant(), -replica.size());
+            }
+            tenants.refund(replica.owner().key().tenant(), replica.size());
+        }
     }
 
     /** Lets time pass. */
@@ -177,6 +215,22 @@ final class SpaceTier {
         }
     }
 
+    /** Keeps an object here, without a hold, while room is made for what takes its place. */
+    void shield(final ObjectEntry entry) {
+        final Residency residency = entry.residency(medium);
+        if (residency != null) {
+            order.remove(residency);
+        }
+    }
+
+    /** Ends that: what is left of the object is the youngest. */
+    void unshield(final ObjectEntry entry, final long nowMs) {
+        final Residency residency = entry.residency(medium);
+        if (residency != null) {
+            enter(residency, nowMs);
+        }
+    }
+
     /** A complete replica of an object by its id, or one that somebody still holds; null when unknown. */
     PlacedReplica find(final ObjectEntry entry, final long replicaId) {
         if (entry != null) {
@@ -203,6 +257,7 @@ final class SpaceTier {
     void drop(final PlacedReplica replica, final long restUntilMs, final long nowMs) {
         final ObjectEntry entry = replica.owner();
         detach(replica, entry);
+        refund(replica);
         replica.disown(restUntilMs);
         if (replica.isHeld()) {
             orphans.put(replica.id(), replica);
@@ -253,7 +308,11 @@ final class SpaceTier {
     /** Ends an offload: the memory goes, unless it was used meanwhile or could not be copied. */
     void offloadEnded(final PlacedReplica replica, final boolean stored, final long nowMs) {
         release(replica, nowMs);
-        if (replica.owner() == null || replica.isHeld()) {
+        if (replica.owner() == null) {
+            return;
+        }
+        tenants.leaving(replica.owner().key().tenant(), -replica.size());
+        if (replica.isHeld()) {
             return;
         }
         final Residency residency = residencyOf(replica);
@@ -284,10 +343,24 @@ final class SpaceTier {
         return (long) Math.ceil(share * residencies * (1 - 1e-12));
     }
 
+    /** Value bytes that a tenant with a quota can lose. */
+    long evictable(final String tenant) {
+        return byTenant.bytes(tenant, settings.eviction().softPinned());
+    }
+
+    /** Evicts what a tenant with a quota has, oldest first, until that many of its value bytes go. */
+    void evictOf(final String tenant, final long bytes, final long nowMs) {
+        final boolean evenSoftPinned = settings.eviction().softPinned();
+        final Evicted evicted = new Evicted();
+        while (evicted.valueBytes < bytes && byTenant.oldest(tenant, evenSoftPinned) != null) {
+            evict(byTenant.oldest(tenant, evenSoftPinned), evicted, nowMs);
+        }
+    }
+
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
         final long nowMs) {
         while (evicted.objects < objects && order.oldest(evenSoftPinned) != null) {
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
         }
     }
 
@@ -307,7 +380,8 @@ final class SpaceTier {
         return evictionsWithoutCopy;
     }
 
-    private void relieve(final long bytes, final long nowMs) {
+    private void relieve(final Placement.Wish wish, final int count, final long nowMs) {
+        final long bytes = wish.size() * count;
         final long capacity = segments.capacity(medium);
         final long used = segments.used(medium);
         if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
@@ -318,7 +392,7 @@ final class SpaceTier {
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
         while (evicted.bytes < excess && order.oldest(evenSoftPinned) != null) {
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
         }
     }
 
@@ -328,14 +402,14 @@ final class SpaceTier {
     }
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
-    private boolean evictFor(final long size, final long nowMs) {
+    boolean makeRoom(final long size, final long nowMs) {
         final long wanted = Math.max(size, (long) (ratio * segments.capacity(medium)));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();
         while (order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
             final long before = segments.used(medium);
-            evictOldest(evenSoftPinned, evicted, nowMs);
+            evict(order.oldest(evenSoftPinned), evicted, nowMs);
             if (segments.used(medium) < before) {
                 return true;
             }
@@ -343,9 +417,8 @@ final class SpaceTier {
         return false;
     }
 
-    /** Evicts the oldest object and the group it is in; one whose group is leased goes to the leased list instead. */
-    private void evictOldest(final boolean evenSoftPinned, final Evicted evicted, final long nowMs) {
-        final Residency victim = order.oldest(evenSoftPinned);
+    /** Evicts an object and the group it is in; one whose group is leased goes to the leased list instead. */
+    private void evict(final Residency victim, final Evicted evicted, final long nowMs) {
         final ObjectEntry entry = victim.entry();
         if (entry.isLeased(nowMs)) {
             order.remove(victim);
@@ -370,6 +443,7 @@ final class SpaceTier {
         while (replica != null) {
             final PlacedReplica next = replica.sibling();
             evicted.bytes += replica.allocated();
+            evicted.valueBytes += replica.size();
             if (replica != saved) {
                 evictions++;
                 drop(replica, nowMs);
@@ -379,6 +453,7 @@ final class SpaceTier {
         if (saved != null) {
             hold(saved);
             offloads.queue(saved);
+            tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
             evictionsWithoutCopy++;

@@ -20,6 +20,17 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
         nof.used(entry, nowMs);
     }
 
+    /** Keeps an object from being evicted while room is made for what takes its place. */
+    void shield(final ObjectEntry entry) {
+        memory.shield(entry);
+        nof.shield(entry);
+    }
+
+    void unshield(final ObjectEntry entry, final long nowMs) {
+        memory.unshield(entry, nowMs);
+        nof.unshield(entry, nowMs);
+    }
+
     void pinChanged(final ObjectEntry entry, final long nowMs) {
         memory.pinChanged(entry, nowMs);
         nof.pinChanged(entry, nowMs);

@@ -24,68 +24,89 @@ final class Writes {
     private final MasterSettings settings;
     private final Tiers tiers;
     private final Clients clients;
+    private final Admission admission;
     /** In the order of their start. */
     private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
     private long discarded;
     private long released;
 
-    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients) {
+    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients, final Admission admission) {
         this.settings = settings;
         this.tiers = tiers;
         this.clients = clients;
+        this.admission = admission;
     }
 
     PutStartReply start(final ObjectCommand.PutStart put, final long nowMs) {
         check(put);
-        final ObjectEntry entry = tiers.catalogue().find(put.key());
-        final boolean readable = entry != null && tiers.isReadable(entry);
-        if (entry != null) {
-            final PutStartReply taken = taken(entry, put, readable, nowMs);
-            if (taken != null) {
-                return taken;
-            }
+        final ObjectEntry known = tiers.catalogue().find(put.key());
+        final PutStartReply taken = known == null ? null : taken(known, put, tiers.isReadable(known), nowMs);
+        if (taken != null) {
+            return taken;
         }
         final long largest = largest(put.options());
         if (put.size() > largest) {
             return new PutStartReply.TooLarge(largest);
         }
-        if (entry != null && fitsInPlace(entry, put, nowMs)) {
-            return overwrite(entry, put, nowMs);
+        if (known == null) {
+            return admit(null, put, nowMs);
         }
-        final ObjectEntry target = entry == null ? tiers.catalogue().add(put.key()) : entry;
-        // Making room may evict the very value that is to be replaced; its place in the catalogue stays.
-        target.reserve(true);
+        tiers.shield(known);
         try {
-            final List<PlacedReplica> placed = place(target, put, nowMs);
-            if (placed.isEmpty()) {
-                return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
-            }
-            if (target.pending() != null) {
-                discard(target.pending(), nowMs);
-            }
-            if (!readable) {
-                renew(target, put, nowMs);
-            }
-            return begin(target, put, placed, nowMs);
+            return admit(known, put, nowMs);
         } finally {
-            target.reserve(false);
-            tiers.catalogue().removeIfEmpty(target);
+            tiers.unshield(known, nowMs);
         }
     }
 
-    /** A put of what is not readable, or not any more, begins a new object. */
-    private void renew(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
-        tiers.retire(entry, false, nowMs);
-        tiers.catalogue().renew(entry);
-        if (!put.options().group().isEmpty()) {
-            tiers.catalogue().joinGroup(entry, put.options().group());
+    /** Looks for room in the tenant's quota; up to here nothing has changed, so that the put may be refused. */
+    private PutStartReply admit(final ObjectEntry known, final ObjectCommand.PutStart put, final long nowMs) {
+        if (known != null && fitsInPlace(known, put, nowMs)) {
+            makeWay(known, nowMs);
+            return overwrite(known, put, nowMs);
         }
+        final String tenant = put.key().tenant();
+        final long bytes = Admission.bytes(put.size(), put.options().replicas());
+        final Admission.Verdict verdict = admission.admit(tenant, bytes, unfinishedBytes(known), nowMs);
+        if (verdict == Admission.Verdict.REFUSED) {
+            throw admission.refusal(tenant, bytes);
+        }
+        if (verdict == Admission.Verdict.LATER) {
+            return new PutStartReply.NoSpace(true);
+        }
+        return allocate(known, put, nowMs);
+    }
+
+    /** Bytes of memory that an unfinished write gives up when another one takes its place. */
+    private static long unfinishedBytes(final ObjectEntry entry) {
+        return entry == null || entry.pending() == null ? 0 : entry.pending().bytes(Medium.MEMORY);
+    }
+
+    /** Allocates room; only a put that starts ends what it takes the place of. */
+    private PutStartReply allocate(final ObjectEntry known, final ObjectCommand.PutStart put, final long nowMs) {
+        final boolean replaces = known != null && tiers.isReadable(known);
+        final ObjectEntry entry = replaces ? known : new ObjectEntry(put.key());
+        final List<PlacedReplica> placed = place(entry, put, nowMs);
+        if (placed.isEmpty()) {
+            return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
+        }
+        if (known != null) {
+            makeWay(known, nowMs);
+        }
+        if (!replaces) {
+            tiers.catalogue().add(entry);
+            if (!put.options().group().isEmpty()) {
+                tiers.catalogue().joinGroup(entry, put.options().group());
+            }
+        }
+        return begin(entry, put, placed, nowMs);
     }
 
     private void check(final ObjectCommand.PutStart put) {
         if (put.size() < 0) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + put.key() + " has a size of " + put.size());
         }
+        admission.checkRegistered(put.key().tenant());
         tiers.pins().check(put.options().softPin());
         if (!put.options().group().isEmpty()) {
             // Refuses what cannot be a name.
@@ -121,6 +142,23 @@ final class Writes {
         return null;
     }
 
+    /** Ends what another put takes the place of: a write that has not ended, and an object that is not readable. */
+    private void makeWay(final ObjectEntry entry, final long nowMs) {
+        final boolean readable = tiers.isReadable(entry);
+        if (entry.pending() != null) {
+            discard(entry.pending(), nowMs);
+        }
+        if (!readable) {
+            purge(entry, nowMs);
+        }
+    }
+
+    /** An object of which nothing can be read any more goes, so that its name is free. */
+    private void purge(final ObjectEntry entry, final long nowMs) {
+        tiers.retire(entry, false, nowMs);
+        tiers.catalogue().remove(entry);
+    }
+
     private static void checkGroup(final ObjectEntry entry, final ObjectCommand.PutStart put) {
         final String group = entry.group() == null ? "" : entry.group().name();
         if (!group.equals(put.options().group())) {
@@ -132,18 +170,46 @@ final class Writes {
     private long largest(final PutOptions options) {
         final long memory = options.replicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.MEMORY);
         final long nof = options.nofReplicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.NOF);
-        // Without any segment at all there is no room now, but there may be some day.
-        return memory == 0 || nof == 0 ? Long.MAX_VALUE : Math.min(memory, nof);
+        if (memory == 0 || nof == 0) {
+            // Without any segment at all there is no room now, but there may be some day.
+            return Long.MAX_VALUE;
+        }
+        return isEitherEnough(options) ? Math.max(memory, nof) : Math.min(memory, nof);
     }
 
     private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
         final PutOptions options = put.options();
         final boolean nearby = options.sameHost() || settings.strategy() == MasterSettings.Strategy.LOCAL_FIRST;
         final String host = nearby ? clients.host(put.clientId()) : "";
-        final List<PlacedReplica> placed = new ArrayList<>();
-        placed.addAll(place(entry, put, Medium.MEMORY, options.replicas(), host, nowMs));
-        placed.addAll(place(entry, put, Medium.NOF, options.nofReplicas(), host, nowMs));
+        final List<PlacedReplica> memory = place(entry, put, Medium.MEMORY, options.replicas(), host, nowMs);
+        if (options.replicas() > 0 && !isEnough(options, memory.size(), options.nofReplicas())) {
+            tiers.memory().takeBack(memory, nowMs);
+            return List.of();
+        }
+        // A block device is as near to one host as to any other.
+        final List<PlacedReplica> nof = place(entry, put, Medium.NOF, options.nofReplicas(), "", nowMs);
+        if (!isEnough(options, memory.size(), nof.size())) {
+            tiers.memory().takeBack(memory, nowMs);
+            tiers.nof().takeBack(nof, nowMs);
+            return List.of();
+        }
+        final List<PlacedReplica> placed = new ArrayList<>(memory);
+        placed.addAll(nof);
         return placed;
+    }
+
+    /**
+     * Whether so many replicas will do. On one medium as many as there is room for; of one on each either one; of any
+     * other mixture all that were asked for, since its writer gives all up when one cannot be written.
+     */
+    private static boolean isEnough(final PutOptions options, final int memory, final int nof) {
+        final boolean oneMedium = options.replicas() == 0 || options.nofReplicas() == 0;
+        return oneMedium || isEitherEnough(options) ? memory + nof > 0
+            : memory == options.replicas() && nof == options.nofReplicas();
+    }
+
+    private static boolean isEitherEnough(final PutOptions options) {
+        return options.replicas() == 1 && options.nofReplicas() == 1;
     }
 
     private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final Medium medium,
@@ -152,10 +218,13 @@ final class Writes {
             put.options().preferredSegments(), host, false), count, nowMs);
     }
 
-    /** Whether a value may be overwritten where it lies: of the same size, in memory only, and nobody reads it. */
+    /**
+     * Whether a value may be overwritten where it lies: of the same size, in memory only, nobody reads it, and no
+     * segment of it is being emptied or taken back.
+     */
     private boolean fitsInPlace(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
         final Residency memory = entry.residency(Medium.MEMORY);
-        return entry.isReadable() && entry.pending() == null && memory != null && !memory.isHeld()
+        return entry.isReadable() && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
             && put.options().nofReplicas() == 0 && isOpen(memory, nowMs);
