@@ -60,7 +60,11 @@ final class TenantRig implements AutoCloseable {
     }
 
     TenantRig(final boolean strict, final MasterSettings.Tasks tasks) {
-        state = new MasterState(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 50,
+        this(strict, tasks, new MasterSettings.Eviction(1, 0, 1, 0, true));
+    }
+
+    TenantRig(final boolean strict, final MasterSettings.Tasks tasks, final MasterSettings.Eviction eviction) {
+        state = new MasterState(new MasterSettings(eviction, LEASE_MS, true, 50,
             new MasterSettings.Liveness(TTL_MS, DISCARD_MS, RELEASE_MS, 3), MasterSettings.Pins.DEFAULT, tasks, strict,
             MasterSettings.Strategy.RANDOM), 1, new Effects() {
                 @Override

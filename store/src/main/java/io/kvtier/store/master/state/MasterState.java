@@ -1,7 +1,6 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.BatchResult;
-import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.AdminCommand.EvictReply;
@@ -15,6 +14,7 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.TaskCommand;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -35,6 +35,10 @@ public final class MasterState implements AutoCloseable {
     private final Reads reads;
     private final Writes writes;
     private final Promotions promotions;
+    private final Replications replications;
+    private final Tasks tasks;
+    private final Drains drains;
+    private final Copies copies;
     private final Removals removals;
     private final SegmentCommands segmentCommands;
     private final Sweeps sweeps;
@@ -61,9 +65,13 @@ public final class MasterState implements AutoCloseable {
         reads = new Reads(settings.leaseMs(), tiers);
         writes = new Writes(settings, tiers, clients, admission);
         promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission);
+        replications = new Replications(settings.liveness().releaseMs(), tiers, clients, admission);
+        tasks = new Tasks(settings.tasks(), effects);
+        drains = new Drains(settings.tasks(), tiers, tasks, effects);
+        copies = new Copies(promotions, replications, tasks);
         removals = new Removals(tiers, promotions);
-        segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, promotions);
-        sweeps = new Sweeps(tiers, writes, promotions);
+        segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies);
+        sweeps = new Sweeps(tiers, writes, copies);
     }
 
     /**
@@ -82,9 +90,8 @@ public final class MasterState implements AutoCloseable {
             case SegmentCommand<?> segment -> segment(segment, nowMs);
             case DiskCommand<?> disk -> disk(disk, nowMs);
             case AdminCommand<?> admin -> admin(admin, nowMs);
+            case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);
-            default -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "this master does not know "
-                + command.getClass().getSimpleName());
         };
     }
 
@@ -130,6 +137,20 @@ public final class MasterState implements AutoCloseable {
         };
     }
 
+    private Object task(final TaskCommand<?> command, final long nowMs) {
+        return switch (command) {
+            case TaskCommand.ReplicationStart start -> replications.start(start, nowMs);
+            case TaskCommand.ReplicationEnd end -> replications.end(end, nowMs);
+            case TaskCommand.CreateTask create -> tasks.add(create, replications.carrier(create), nowMs);
+            case TaskCommand.FetchTasks fetch -> tasks.fetch(fetch, nowMs);
+            case TaskCommand.MarkTask mark -> tasks.mark(mark);
+            case TaskCommand.QueryTask query -> tasks.query(query.taskId());
+            case TaskCommand.CreateDrain create -> drains.create(create);
+            case TaskCommand.QueryDrain query -> drains.query(query.drainId());
+            case TaskCommand.CancelDrain cancel -> drains.cancel(cancel.drainId(), nowMs);
+        };
+    }
+
     private Object admin(final AdminCommand<?> command, final long nowMs) {
         return switch (command) {
             case AdminCommand.Tick ignored -> tick(nowMs);
@@ -160,12 +181,13 @@ public final class MasterState implements AutoCloseable {
     private TickReply tick(final long nowMs) {
         segmentCommands.expire(nowMs);
         writes.expire(nowMs);
-        promotions.expire(nowMs);
+        copies.expire(nowMs);
         for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
             tiers.pinChanged(entry, nowMs);
         }
         tiers.memory().advance(nowMs);
         tiers.nof().advance(nowMs);
+        drains.advance(nowMs);
         return new TickReply(sweeps.advance(nowMs));
     }
 

@@ -13,7 +13,7 @@ final class ObjectEntry {
     private PlacedReplica promotion;
     private ObjectGroup group;
     private boolean hardPinned;
-    private boolean replicating;
+    private Replication replication;
     private long leaseUntilMs;
     private long softPinUntilMs;
 
@@ -72,7 +72,7 @@ final class ObjectEntry {
 
     /** Whether nothing of the object is left. */
     boolean isEmpty() {
-        return !isReadable() && pending == null && promotion == null;
+        return !isReadable() && pending == null && promotion == null && replication == null;
     }
 
     ObjectGroup group() {
@@ -93,11 +93,16 @@ final class ObjectEntry {
 
     /** Whether it is being copied or moved between segments. */
     boolean isReplicating() {
-        return replicating;
+        return replication != null;
     }
 
-    void replicating(final boolean under) {
-        replicating = under;
+    /** The copy or move under way; null when there is none. */
+    Replication replication() {
+        return replication;
+    }
+
+    void replication(final Replication started) {
+        replication = started;
     }
 
     boolean isLeased(final long nowMs) {

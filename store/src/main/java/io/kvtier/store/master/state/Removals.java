@@ -32,7 +32,9 @@ final class Removals {
             return new RemoveReply(obstacle, 0);
         }
         if (entry.isReplicating()) {
-            throw new StoreException(ErrorCode.OBJECT_HAS_REPLICATION_TASK, "object " + remove.key()
+            final boolean writing = !entry.replication().targets().isEmpty();
+            throw new StoreException(writing ? ErrorCode.REPLICA_IS_NOT_READY
+                : ErrorCode.OBJECT_HAS_REPLICATION_TASK, "object " + remove.key()
                 + " is being copied or moved; try again when that has ended");
         }
         final long version = entry.record().version();

@@ -15,16 +15,16 @@ final class SegmentCommands {
     private final Tiers tiers;
     private final Clients clients;
     private final Offloads offloads;
-    private final Promotions promotions;
+    private final Copies copies;
 
     SegmentCommands(final MasterSettings settings, final long term, final Tiers tiers, final Clients clients,
-        final Offloads offloads, final Promotions promotions) {
+        final Offloads offloads, final Copies copies) {
         this.settings = settings;
         this.term = term;
         this.tiers = tiers;
         this.clients = clients;
         this.offloads = offloads;
-        this.promotions = promotions;
+        this.copies = copies;
     }
 
     PingReply ping(final SegmentCommand.Ping ping, final long nowMs) {
@@ -72,7 +72,7 @@ final class SegmentCommands {
     void expire(final long nowMs) {
         for (UUID gone = clients.nextExpired(nowMs); gone != null; gone = clients.nextExpired(nowMs)) {
             unmountDisk(gone, nowMs);
-            promotions.clientGone(gone, nowMs);
+            copies.clientGone(gone, nowMs);
             tiers.segments().of(gone).forEach(tiers.segments()::unmount);
         }
         for (final LentSegment segment : tiers.segments().all()) {

@@ -76,9 +76,39 @@ final class Segments implements AutoCloseable {
         return mounted.get(id);
     }
 
-    /** The first mounted segment of a name, or null. */
-    LentSegment find(final String name) {
-        return mounted.values().stream().filter(segment -> segment.name().equals(name)).findFirst().orElse(null);
+    /** The mounted segments of a name and medium. */
+    List<LentSegment> named(final String name, final Medium medium) {
+        return mounted.values().stream()
+            .filter(segment -> segment.medium() == medium && segment.name().equals(name)).toList();
+    }
+
+    /** The open memory segment with the largest share free that has room for another copy of a replica; or null. */
+    LentSegment emptiestFor(final PlacedReplica replica, final long nowMs) {
+        LentSegment best = null;
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.medium() == Medium.MEMORY && segment.isOpen(nowMs)
+                && !segment.name().equals(replica.segment().name())
+                && segment.allocatedBytes(replica.size()) <= segment.capacity() - segment.used()
+                && !isIn(replica.owner(), segment) && (best == null || freer(segment, best))) {
+                best = segment;
+            }
+        }
+        return best;
+    }
+
+    private static boolean freer(final LentSegment segment, final LentSegment than) {
+        return (double) segment.used() / segment.capacity() < (double) than.used() / than.capacity();
+    }
+
+    private static boolean isIn(final ObjectEntry entry, final LentSegment segment) {
+        final Residency memory = entry.residency(Medium.MEMORY);
+        for (PlacedReplica replica = memory == null ? null : memory.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.segment().name().equals(segment.name())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     List<LentSegment> all() {

@@ -75,7 +75,7 @@ final class SpaceTier {
         relieve(wish.size() * count, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
         final boolean evicting = placed.isEmpty() && segments.canEverHold(wish, nowMs);
-        while (evicting && placed.isEmpty() && evictFor(wish.size(), nowMs)) {
+        while (evicting && placed.isEmpty() && makeRoom(wish.size(), nowMs)) {
             placed = segments.allocate(wish, count, nowMs, catalogue);
         }
         for (final PlacedReplica replica : placed) {
@@ -389,7 +389,7 @@ final class SpaceTier {
     }
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
-    private boolean evictFor(final long size, final long nowMs) {
+    boolean makeRoom(final long size, final long nowMs) {
         final long wanted = Math.max(size, (long) (ratio * segments.capacity(medium)));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();

@@ -14,15 +14,15 @@ final class Sweeps {
 
     private final Tiers tiers;
     private final Writes writes;
-    private final Promotions promotions;
+    private final Copies copies;
     /** The disks that the walk over all objects is about, as they were when it began; empty when there is none. */
     private Map<UUID, Long> disks = Map.of();
     private int bucket;
 
-    Sweeps(final Tiers tiers, final Writes writes, final Promotions promotions) {
+    Sweeps(final Tiers tiers, final Writes writes, final Copies copies) {
         this.tiers = tiers;
         this.writes = writes;
-        this.promotions = promotions;
+        this.copies = copies;
     }
 
     /** Does a part of what is to be done; true when there is more. */
@@ -51,9 +51,7 @@ final class Sweeps {
             replica.segment().detach(replica);
         } else if (replica.isComplete()) {
             tiers.of(replica).lose(replica, nowMs);
-        } else if (entry.promotion() == replica) {
-            promotions.lost(replica, nowMs);
-        } else {
+        } else if (!copies.lost(replica, nowMs)) {
             writes.lost(replica, nowMs);
         }
     }
