@@ -231,7 +231,7 @@ public final class MasterState implements AutoCloseable {
 
     private MasterStats statistics() {
         return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
-            segments.replicas(), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
+            segments.replicas(Medium.MEMORY), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
             tiers.memory().evictionsWithoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
             offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),

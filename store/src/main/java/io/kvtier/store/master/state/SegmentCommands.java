@@ -4,6 +4,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Status;
 import java.util.UUID;
@@ -56,6 +57,10 @@ final class SegmentCommands {
         final LentSegment segment = tiers.segments().find(probed.segmentId());
         if (segment == null) {
             return Ack.STALE;
+        }
+        if (segment.medium() != Medium.NOF) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + probed.segmentId()
+                + " is memory; only block devices are probed");
         }
         if (segment.probed(probed.healthy()) >= settings.liveness().nofFailures()) {
             tiers.segments().unmount(segment);

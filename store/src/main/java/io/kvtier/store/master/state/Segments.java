@@ -58,6 +58,7 @@ final class Segments implements AutoCloseable {
         if (mounted.containsKey(id)) {
             throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "segment " + id + " is mounted already");
         }
+        checkDevice(spec);
         final LentSegment segment;
         try {
             segment = new LentSegment(clientId, host, spec, spec.fresh() ? nowMs : nowMs + reopenAfterMs);
@@ -69,6 +70,22 @@ final class Segments implements AutoCloseable {
         placement.add(segment);
         recount(spec.medium());
         return segment;
+    }
+
+    /** A block device is one and the same for all who reach it: lent twice, its ranges would be given out twice. */
+    private void checkDevice(final SegmentCommand.SegmentSpec spec) {
+        if (spec.medium() != Medium.NOF) {
+            return;
+        }
+        if (!named(spec.name(), Medium.NOF).isEmpty()) {
+            throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "block device " + spec.name()
+                + " is mounted already, by this client or another one");
+        }
+        if (dying.values().stream().anyMatch(segment -> segment.medium() == Medium.NOF
+            && segment.name().equals(spec.name()))) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "block device " + spec.name()
+                + " is being unmounted; try again when that has ended");
+        }
     }
 
     /** The mounted segment, or null. */
@@ -159,8 +176,15 @@ final class Segments implements AutoCloseable {
      * how much must be evicted until some of it lies there.
      */
     boolean canEverHold(final Placement.Wish wish, final long nowMs) {
-        return !wish.only() && mounted.values().stream().anyMatch(segment -> segment.medium() == wish.medium()
-            && segment.isOpen(nowMs) && segment.allocatedBytes(wish.size()) <= segment.capacity());
+        if (wish.only()) {
+            return false;
+        }
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.medium() == wish.medium() && segment.isOpen(nowMs) && wish.size() <= segment.capacity()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Gives a range back that nobody owns or holds, now or when its rest is over. */
@@ -214,9 +238,14 @@ final class Segments implements AutoCloseable {
         return totals.get(medium).used;
     }
 
-    long replicas() {
-        return mounted.values().stream().mapToLong(LentSegment::replicas).sum()
-            + dying.values().stream().mapToLong(LentSegment::replicas).sum();
+    /** Replicas on a medium, those that are only held or rest included. */
+    long replicas(final Medium medium) {
+        return replicas(medium, mounted) + replicas(medium, dying);
+    }
+
+    private static long replicas(final Medium medium, final Map<UUID, LentSegment> segments) {
+        return segments.values().stream().filter(segment -> segment.medium() == medium)
+            .mapToLong(LentSegment::replicas).sum();
     }
 
     List<SegmentInfo> list() {

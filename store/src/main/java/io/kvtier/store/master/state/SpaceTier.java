@@ -72,7 +72,7 @@ final class SpaceTier {
      */
     List<PlacedReplica> place(final Placement.Wish wish, final int count, final long nowMs) {
         advance(nowMs);
-        relieve(wish.size() * count, nowMs);
+        relieve(wish, count, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
         final boolean evicting = placed.isEmpty() && segments.canEverHold(wish, nowMs);
         while (evicting && placed.isEmpty() && makeRoom(wish.size(), nowMs)) {
@@ -368,10 +368,11 @@ final class SpaceTier {
         return evictionsWithoutCopy;
     }
 
-    private void relieve(final long bytes, final long nowMs) {
+    private void relieve(final Placement.Wish wish, final int count, final long nowMs) {
+        final long bytes = wish.size() * count;
         final long capacity = segments.capacity(medium);
         final long used = segments.used(medium);
-        if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
+        if (used + bytes <= highWatermark * capacity || highWatermark >= 1 || !segments.canEverHold(wish, nowMs)) {
             return;
         }
         final long low = (long) ((highWatermark - ratio) * capacity);

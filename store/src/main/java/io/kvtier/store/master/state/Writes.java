@@ -171,18 +171,46 @@ final class Writes {
     private long largest(final PutOptions options) {
         final long memory = options.replicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.MEMORY);
         final long nof = options.nofReplicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.NOF);
-        // Without any segment at all there is no room now, but there may be some day.
-        return memory == 0 || nof == 0 ? Long.MAX_VALUE : Math.min(memory, nof);
+        if (memory == 0 || nof == 0) {
+            // Without any segment at all there is no room now, but there may be some day.
+            return Long.MAX_VALUE;
+        }
+        return isEitherEnough(options) ? Math.max(memory, nof) : Math.min(memory, nof);
     }
 
     private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
         final PutOptions options = put.options();
         final boolean nearby = options.sameHost() || settings.strategy() == MasterSettings.Strategy.LOCAL_FIRST;
         final String host = nearby ? clients.host(put.clientId()) : "";
-        final List<PlacedReplica> placed = new ArrayList<>();
-        placed.addAll(place(entry, put, Medium.MEMORY, options.replicas(), host, nowMs));
-        placed.addAll(place(entry, put, Medium.NOF, options.nofReplicas(), host, nowMs));
+        final List<PlacedReplica> memory = place(entry, put, Medium.MEMORY, options.replicas(), host, nowMs);
+        if (options.replicas() > 0 && !isEnough(options, memory.size(), options.nofReplicas())) {
+            tiers.memory().takeBack(memory, nowMs);
+            return List.of();
+        }
+        // A block device is as near to one host as to any other.
+        final List<PlacedReplica> nof = place(entry, put, Medium.NOF, options.nofReplicas(), "", nowMs);
+        if (!isEnough(options, memory.size(), nof.size())) {
+            tiers.memory().takeBack(memory, nowMs);
+            tiers.nof().takeBack(nof, nowMs);
+            return List.of();
+        }
+        final List<PlacedReplica> placed = new ArrayList<>(memory);
+        placed.addAll(nof);
         return placed;
+    }
+
+    /**
+     * Whether so many replicas will do. On one medium as many as there is room for; of one on each either one; of any
+     * other mixture all that were asked for, since its writer gives all up when one cannot be written.
+     */
+    private static boolean isEnough(final PutOptions options, final int memory, final int nof) {
+        final boolean oneMedium = options.replicas() == 0 || options.nofReplicas() == 0;
+        return oneMedium || isEitherEnough(options) ? memory + nof > 0
+            : memory == options.replicas() && nof == options.nofReplicas();
+    }
+
+    private static boolean isEitherEnough(final PutOptions options) {
+        return options.replicas() == 1 && options.nofReplicas() == 1;
     }
 
     private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final Medium medium,
