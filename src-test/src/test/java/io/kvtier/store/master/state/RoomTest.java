@@ -42,6 +42,16 @@ class RoomTest {
     }
 
     @Test
+    void shouldLeaveAnUnfinishedWriteAloneWhenThereIsNoRoomForItsSuccessor() {
+        rig.memory(TenantRig.ANN, "m", 640);
+        final PutStartReply.Started first = rig.started("k", 320);
+        assertEquals(new PutStartReply.NoSpace(true), rig.apply(rig.put(TenantRig.BEN, "k", 640, PutOptions.DEFAULT,
+            true)));
+        rig.ended("k", first);
+        assertEquals(320, rig.query("k").size());
+    }
+
+    @Test
     void shouldEvictNothingWhileNoSegmentTakesAnything() {
         rig.memory(TenantRig.ANN, "m", 640);
         rig.store("a", 64);

@@ -49,6 +49,13 @@ final class ObjectCatalogue {
 
     ObjectEntry add(final ObjectKey key) {
         final ObjectEntry entry = new ObjectEntry(key);
+        add(entry);
+        return entry;
+    }
+
+    /** Adds an object of a name that no other one has. */
+    void add(final ObjectEntry entry) {
+        final ObjectKey key = entry.key();
         final int index = index(key);
         if (buckets[index] == null) {
             buckets[index] = new HashMap<>();
@@ -56,7 +63,6 @@ final class ObjectCatalogue {
         buckets[index].put(key, entry);
         size++;
         tenants.objectAdded(key.tenant());
-        return entry;
     }
 
     /**

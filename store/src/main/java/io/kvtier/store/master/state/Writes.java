@@ -74,12 +74,7 @@ final class Writes {
         if (verdict == Admission.Verdict.LATER) {
             return new PutStartReply.NoSpace(true);
         }
-        if (known != null) {
-            makeWay(known, nowMs);
-            // What was dropped has put the rest in order again.
-            tiers.shield(known);
-        }
-        return allocate(put, nowMs);
+        return allocate(known, put, nowMs);
     }
 
     /** Bytes of memory that an unfinished write gives up when another one takes its place. */
@@ -87,21 +82,24 @@ final class Writes {
         return entry == null || entry.pending() == null ? 0 : entry.pending().bytes(Medium.MEMORY);
     }
 
-    private PutStartReply allocate(final ObjectCommand.PutStart put, final long nowMs) {
-        final ObjectEntry entry = tiers.catalogue().find(put.key());
-        final boolean added = entry == null;
-        final ObjectEntry target = added ? tiers.catalogue().add(put.key()) : entry;
-        final List<PlacedReplica> placed = place(target, put, nowMs);
+    /** Allocates room; only a put that starts ends what it takes the place of. */
+    private PutStartReply allocate(final ObjectEntry known, final ObjectCommand.PutStart put, final long nowMs) {
+        final boolean replaces = known != null && tiers.isReadable(known);
+        final ObjectEntry entry = replaces ? known : new ObjectEntry(put.key());
+        final List<PlacedReplica> placed = place(entry, put, nowMs);
         if (placed.isEmpty()) {
-            if (added) {
-                tiers.catalogue().remove(target);
-            }
             return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
         }
-        if (added && !put.options().group().isEmpty()) {
-            tiers.catalogue().joinGroup(target, put.options().group());
+        if (known != null) {
+            makeWay(known, nowMs);
         }
-        return begin(target, put, placed, nowMs);
+        if (!replaces) {
+            tiers.catalogue().add(entry);
+            if (!put.options().group().isEmpty()) {
+                tiers.catalogue().joinGroup(entry, put.options().group());
+            }
+        }
+        return begin(entry, put, placed, nowMs);
     }
 
     private void check(final ObjectCommand.PutStart put) {
