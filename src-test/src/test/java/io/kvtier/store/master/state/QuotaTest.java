@@ -397,6 +397,9 @@ class QuotaTest {
             assertEquals(List.of(new TenantInfo("acme", 0, 0, 100, 1, 0), new TenantInfo("default", 0, 0, 30, 1, 0)),
                 open.apply(new AdminCommand.Quotas()));
             open.remove("acme/a");
+            open.memory(TenantRig.BEN, "n", 4096);
+            open.storeIn("nobytes/a", 0, "m", "n");
+            open.remove("nobytes/a");
             assertEquals(1, open.apply(new AdminCommand.Quotas()).size());
         }
     }

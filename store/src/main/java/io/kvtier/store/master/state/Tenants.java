@@ -147,11 +147,17 @@ final class Tenants {
 
     /** A memory replica belongs to the tenant from now on. */
     void charge(final String tenant, final long bytes) {
-        account(tenant).charged += bytes;
+        if (bytes > 0) {
+            account(tenant).charged += bytes;
+        }
     }
 
     /** A memory replica is no longer the tenant's. */
     void refund(final String tenant, final long bytes) {
+        if (bytes == 0) {
+            // Of a tenant that may have nothing else left, and so is not known any more.
+            return;
+        }
         final Account account = accounts.get(tenant);
         if (account == null || account.charged < bytes) {
             throw new IllegalStateException("tenant '" + tenant + "' is to be refunded " + bytes
