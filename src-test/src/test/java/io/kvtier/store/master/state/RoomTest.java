@@ -9,6 +9,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -49,6 +50,19 @@ class RoomTest {
             true)));
         rig.ended("k", first);
         assertEquals(320, rig.query("k").size());
+    }
+
+    @Test
+    void shouldNotOverwriteAValueWhereItLiesWhenItsSegmentIsBeingTakenBack() {
+        rig.memory(TenantRig.ANN, "m", 640);
+        rig.memory(TenantRig.BEN, "n", 640);
+        rig.storeIn("k", 320, "m");
+        rig.apply(new SegmentCommand.Unmount(TenantRig.ANN, rig.id("m"), 5000));
+        final PutStartReply.Started put = rig.started(rig.put(TenantRig.ANN, "k", 320, PutOptions.DEFAULT, true));
+        assertEquals(Set.of("n"), rig.places(put.replicas()));
+        assertEquals(Set.of("m"), rig.places("k"), "readable until then");
+        rig.ended("k", put);
+        assertEquals(Set.of("n"), rig.places("k"));
     }
 
     @Test

@@ -217,13 +217,24 @@ final class Writes {
             put.options().preferredSegments(), host, false), count, nowMs);
     }
 
-    /** Whether a value may be overwritten where it lies: of the same size, in memory only, and nobody reads it. */
+    /**
+     * Whether a value may be overwritten where it lies: of the same size, in memory only, nobody reads it, and no
+     * segment of it is being emptied or taken back.
+     */
     private boolean fitsInPlace(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
         final Residency memory = entry.residency(Medium.MEMORY);
         return entry.isReadable() && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
-            && put.options().nofReplicas() == 0 && !tiers.segments().hasDying();
+            && put.options().nofReplicas() == 0 && isInOpenSegments(memory, nowMs);
+    }
+
+    private static boolean isInOpenSegments(final Residency memory, final long nowMs) {
+        PlacedReplica replica = memory.first();
+        while (replica != null && replica.segment().isOpen(nowMs)) {
+            replica = replica.sibling();
+        }
+        return replica == null;
     }
 
     private PutStartReply overwrite(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
