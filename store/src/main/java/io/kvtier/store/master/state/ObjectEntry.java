@@ -12,6 +12,7 @@ final class ObjectEntry {
     private Residency nof;
     private PlacedReplica promotion;
     private ObjectGroup group;
+    private boolean starting;
     private boolean hardPinned;
     private boolean replicating;
     private long leaseUntilMs;
@@ -70,9 +71,14 @@ final class ObjectEntry {
         promotion = replica;
     }
 
-    /** Whether nothing of the object is left. */
+    /** Whether a write is just being given room, and will be pending if there is any. */
+    void starting(final boolean now) {
+        starting = now;
+    }
+
+    /** Whether nothing of the object is left, and nothing is just beginning. */
     boolean isEmpty() {
-        return !isReadable() && pending == null && promotion == null;
+        return !isReadable() && pending == null && promotion == null && !starting;
     }
 
     ObjectGroup group() {

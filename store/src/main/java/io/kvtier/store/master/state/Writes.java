@@ -54,11 +54,12 @@ final class Writes {
         }
         final boolean added = entry == null;
         final ObjectEntry target = added ? tiers.catalogue().add(put.key()) : entry;
+        // Making room may evict the last there is of this very object.
+        target.starting(true);
         final List<PlacedReplica> placed = place(target, put, nowMs);
+        target.starting(false);
         if (placed.isEmpty()) {
-            if (added) {
-                tiers.catalogue().remove(target);
-            }
+            tiers.catalogue().removeIfEmpty(target);
             return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
         }
         if (added && !put.options().group().isEmpty()) {
