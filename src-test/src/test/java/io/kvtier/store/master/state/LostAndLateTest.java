@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ObjectKey;
@@ -69,6 +70,20 @@ class LostAndLateTest {
             apply(new ObjectCommand.PutStart(ONE, ++attempts, KEY, 4 * UNIT, PutOptions.DEFAULT, true)));
         assertEquals(1, apply(new AdminCommand.Statistics()).objects());
         assertFalse(apply(new ObjectCommand.Exists(KEY)));
+    }
+
+    @Test
+    void shouldLetTheRoomOfACancelledPromotionRestWhenItsClientFallsSilent() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        apply(ping(TWO));
+        assertTrue(apply(new DiskCommand.PromotionStart(TWO, KEY, version)).accepted());
+        apply(new ObjectCommand.Remove(KEY, true));
+        pass(TTL_MS + 200, ONE);
+        assertEquals(UNIT, used(), "a client that is only thought dead may still be writing there");
+        pass(RELEASE_MS, ONE);
+        assertEquals(0, used());
     }
 
     private static MasterState master(final long term) {
