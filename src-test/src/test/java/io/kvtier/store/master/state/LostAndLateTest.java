@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
@@ -84,6 +85,32 @@ class LostAndLateTest {
         assertEquals(UNIT, used(), "a client that is only thought dead may still be writing there");
         pass(RELEASE_MS, ONE);
         assertEquals(0, used());
+    }
+
+    @Test
+    void shouldNotTakeTheEndOfAPutOfAnEarlierMasterForOneOfItsOwn() {
+        lend(ONE, 2);
+        final long before = start(1, false);
+        state.close();
+        state = master(2);
+        lend(ONE, 2);
+        final long version = start(1, false);
+        assertNotEquals(before, version);
+        assertEquals(Ack.STALE, end(before), "nothing has been written yet where the new one is");
+        assertFalse(apply(new ObjectCommand.Exists(KEY)));
+        assertEquals(Ack.OK, end(version));
+    }
+
+    @Test
+    void shouldNotTakeAnotherValueOfAnEarlierMasterForItsOwn() {
+        lend(ONE, 2);
+        final long before = put(1);
+        state.close();
+        state = master(2);
+        lend(ONE, 2);
+        lendDisk(ONE);
+        put(1);
+        assertFalse(adopt(ONE, before));
     }
 
     private static MasterState master(final long term) {

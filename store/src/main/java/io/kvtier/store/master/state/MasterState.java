@@ -42,12 +42,14 @@ public final class MasterState implements AutoCloseable {
      * An empty state.
      *
      * @param settings what it is told once.
-     * @param term     a number that no master before it had, by which clients see that it is another one.
+     * @param term     a number greater than that of any master before it by at least one for each million objects that
+     *                 one wrote, such as the milliseconds of a wall clock at its start; by it clients see that it is
+     *                 another one, and versions and replica ids differ from all earlier ones.
      * @param effects  called while a command is applied.
      */
     public MasterState(final MasterSettings settings, final long term, final Effects effects) {
         pins = new SoftPins(settings.pins());
-        catalogue = new ObjectCatalogue(pins);
+        catalogue = new ObjectCatalogue(pins, term);
         segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs());
