@@ -113,6 +113,60 @@ class LostAndLateTest {
         assertFalse(adopt(ONE, before));
     }
 
+    @Test
+    void shouldNameATaskAgainUntilItIsAnswered() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        put(1);
+        apply(new AdminCommand.Evict(1, 1));
+        final List<OffloadTask> lost = fetch();
+        assertEquals(1, lost.size());
+        assertEquals(lost, fetch());
+        assertEquals(Ack.OK, done(lost.getFirst()));
+        assertEquals(List.of(), fetch());
+    }
+
+    @Test
+    void shouldNameATaskAgainThoughItsObjectIsGone() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        put(1);
+        apply(new AdminCommand.Evict(1, 1));
+        final List<OffloadTask> given = fetch();
+        apply(new ObjectCommand.Remove(KEY, true));
+        assertEquals(given, fetch());
+        assertEquals(UNIT, used(), "the client may be copying it");
+        assertEquals(Ack.STALE, done(given.getFirst()));
+        assertEquals(0, used());
+    }
+
+    @Test
+    void shouldAnswerTheSameWhenTheEndOfATaskIsRepeated() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        put(1);
+        apply(new AdminCommand.Evict(1, 1));
+        final OffloadTask task = fetch().getFirst();
+        assertEquals(Ack.OK, done(task));
+        assertEquals(Ack.OK, done(task), "the value stays on the disk: its owner must not be told that it is stale");
+        apply(new ObjectCommand.Remove(KEY, true));
+        assertEquals(Ack.STALE, done(task));
+    }
+
+    @Test
+    void shouldNotTakeTheEndOfAnotherTaskForThisOne() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        put(1);
+        apply(new AdminCommand.Evict(1, 1));
+        final OffloadTask task = fetch().getFirst();
+        assertEquals(Ack.STALE, done(new OffloadTask(ObjectKey.of("other"), task.version(), task.replicaId(),
+            task.source())));
+        assertEquals(Ack.STALE, done(new OffloadTask(KEY, task.version() - 1, task.replicaId(), task.source())));
+        assertEquals(1, apply(new AdminCommand.Statistics()).offloadsPending());
+        assertEquals(Ack.OK, done(task));
+    }
+
     private static MasterState master(final long term) {
         return new MasterState(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 100, true, 50,
             new MasterSettings.Liveness(TTL_MS, 600, RELEASE_MS, 3), MasterSettings.Pins.DEFAULT,

@@ -109,6 +109,12 @@ final class DiskReplicas {
         }
     }
 
+    /** Whether a copy is known to be on a client's disk. */
+    boolean has(final ObjectEntry entry, final UUID clientId) {
+        final Replica replica = own(entry, clientId);
+        return replica != null && !isGone(replica);
+    }
+
     /** A copy was read back into memory. */
     void promoted() {
         promotions++;

@@ -187,9 +187,11 @@ public final class MasterState implements AutoCloseable {
     }
 
     private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
-        final PlacedReplica replica = offloads.end(done.clientId(), done.task().replicaId(), done.result(), nowMs);
+        final PlacedReplica replica = offloads.end(done.clientId(), done.task(), done.result(), nowMs);
         if (replica == null) {
-            return Ack.STALE;
+            final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
+            return known != null && done.result() == DiskCommand.OffloadResult.STORED
+                && tiers.disk().has(known, done.clientId()) ? Ack.OK : Ack.STALE;
         }
         final ObjectEntry entry = replica.owner();
         final boolean stored = entry != null && done.result() == DiskCommand.OffloadResult.STORED;
