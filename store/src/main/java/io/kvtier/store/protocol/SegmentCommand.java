@@ -60,7 +60,8 @@ public sealed interface SegmentCommand<R> extends Command<R> {
         OK,
         /**
          * It does not (any more): it has been started anew, or took the client for dead. What the client lent before
-         * is gone from the metadata; it may be lent again, under new ids.
+         * is gone from the metadata; it may be lent again, under new ids. Told until the client lends something; to one
+         * that never does, it means nothing.
          */
         NEED_REMOUNT
     }

@@ -20,6 +20,7 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.SegmentAddress;
@@ -165,6 +166,19 @@ class LostAndLateTest {
         assertEquals(Ack.STALE, done(new OffloadTask(KEY, task.version() - 1, task.replicaId(), task.source())));
         assertEquals(1, apply(new AdminCommand.Statistics()).offloadsPending());
         assertEquals(Ack.OK, done(task));
+    }
+
+    @Test
+    void shouldAskForWhatAClientLentUntilItLendsSomething() {
+        assertEquals(ClientStatus.NEED_REMOUNT, apply(ping(ONE)).status());
+        assertEquals(ClientStatus.NEED_REMOUNT, apply(ping(ONE)).status(), "the first answer may have been lost");
+        lend(ONE, 2);
+        assertEquals(ClientStatus.OK, apply(ping(ONE)).status());
+        pass(TTL_MS + 200, TWO);
+        assertEquals(ClientStatus.NEED_REMOUNT, apply(ping(ONE)).status());
+        assertEquals(ClientStatus.NEED_REMOUNT, apply(ping(ONE)).status());
+        lendDisk(ONE);
+        assertEquals(ClientStatus.OK, apply(ping(ONE)).status());
     }
 
     private static MasterState master(final long term) {
