@@ -67,7 +67,8 @@ public sealed interface SegmentCommand<R> extends Command<R> {
     }
 
     /**
-     * Lends a segment to the store. An id that its client has mounted already is refused with SEGMENT_ALREADY_EXISTS.
+     * Lends a segment to the store. An id that is mounted already is refused with SEGMENT_ALREADY_EXISTS, one that was
+     * unmounted with UNAVAILABLE_IN_CURRENT_STATUS.
      *
      * @param clientId its owner; known from here on, as by a ping.
      * @param spec     what it lends.

@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
@@ -179,6 +182,19 @@ class LostAndLateTest {
         assertEquals(ClientStatus.NEED_REMOUNT, apply(ping(ONE)).status());
         lendDisk(ONE);
         assertEquals(ClientStatus.OK, apply(ping(ONE)).status());
+    }
+
+    @Test
+    void shouldRefuseTheIdOfASegmentThatWasUnmounted() {
+        final SegmentSpec spec = lend(ONE, 2);
+        assertEquals(ErrorCode.SEGMENT_ALREADY_EXISTS,
+            assertThrows(StoreException.class, () -> apply(new SegmentCommand.Mount(ONE, spec))).code());
+        apply(new SegmentCommand.Unmount(ONE, spec.address().segmentId(), 0));
+        pass(100, ONE);
+        assertEquals(List.of(), apply(new SegmentCommand.Segments()));
+        // A copy of the command that comes only now.
+        assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            assertThrows(StoreException.class, () -> apply(new SegmentCommand.Mount(ONE, spec))).code());
     }
 
     private static MasterState master(final long term) {
