@@ -19,6 +19,7 @@ import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PutStartReply;
@@ -195,6 +196,16 @@ class LostAndLateTest {
         // A copy of the command that comes only now.
         assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
             assertThrows(StoreException.class, () -> apply(new SegmentCommand.Mount(ONE, spec))).code());
+    }
+
+    @Test
+    void shouldHaveTheOwnerRemoveWhatCouldNotBeReadFromItsDisk() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        final long replicaId = apply(new ObjectCommand.Query(KEY)).replicas().getFirst().id();
+        assertEquals(Ack.OK, apply(new ObjectCommand.ReplicaUnreadable(KEY, version, replicaId)));
+        assertEquals(List.of(new StoredVersion(KEY, version)), apply(new DiskCommand.FetchDrops(ONE, 10)));
     }
 
     private static MasterState master(final long term) {

@@ -153,8 +153,20 @@ final class DiskReplicas {
         return fetched;
     }
 
+    /** Forgets a disk replica that could not be read, and has its owner remove what is left of it; false as below. */
+    boolean unreadable(final ObjectEntry entry, final long replicaId) {
+        for (final Replica replica : entry.record().replicas()) {
+            if (replica.id() == replicaId && replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk
+                && !isGone(replica)) {
+                // An owner in the master's own process has found out itself.
+                queueDrop(entry, disk.clientId(), true);
+            }
+        }
+        return drop(entry, replicaId);
+    }
+
     /** Forgets one disk replica; false when it is not one, or gone. */
-    boolean drop(final ObjectEntry entry, final long replicaId) {
+    private boolean drop(final ObjectEntry entry, final long replicaId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.id() == replicaId && replica.type() == ReplicaType.LOCAL_DISK) {
                 count--;

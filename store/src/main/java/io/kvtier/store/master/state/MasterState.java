@@ -204,7 +204,7 @@ public final class MasterState implements AutoCloseable {
 
     private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
-        return entry != null && tiers.disk().drop(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
+        return entry != null && tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {
