@@ -94,7 +94,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Offers what a client found on its disk after a restart, oldest first.
+     * Offers what a client found on its disk after a restart, oldest first. Refused are values whose key has another
+     * version, and such as may have been removed or replaced meanwhile; the client removes those.
      *
      * @param clientId the client.
      * @param values   what it found.

@@ -208,6 +208,55 @@ class LostAndLateTest {
         assertEquals(List.of(new StoredVersion(KEY, version)), apply(new DiskCommand.FetchDrops(ONE, 10)));
     }
 
+    @Test
+    void shouldNotTakeBackFromADiskWhatWasRemovedWhileItWasAway() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        pass(TTL_MS + 200, TWO);
+        assertEquals(RemoveOutcome.NOT_FOUND, apply(new ObjectCommand.Remove(KEY, true)).outcome());
+        lendDisk(ONE);
+        assertFalse(adopt(ONE, version));
+        assertFalse(apply(new ObjectCommand.Exists(KEY)));
+    }
+
+    @Test
+    void shouldNotTakeBackFromADiskWhatWasReplacedWhileItWasAway() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        pass(TTL_MS + 200, TWO);
+        lend(TWO, 2);
+        put(1);
+        apply(new ObjectCommand.Remove(KEY, true));
+        lendDisk(ONE);
+        assertFalse(adopt(ONE, version), "older than what was removed");
+    }
+
+    @Test
+    void shouldNotTakeBackFromADiskWhatWasDroppedWithoutItsOwnerBeingTold() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        // The drop was fetched by a process that died before it carried it out; it has a new id now.
+        apply(new DiskCommand.FetchDrops(ONE, 10));
+        lendDisk(TWO);
+        assertFalse(adopt(TWO, version));
+    }
+
+    @Test
+    void shouldTakeBackFromADiskWhatWasOnlyLostMeanwhile() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        pass(TTL_MS + 200, TWO);
+        assertFalse(apply(new ObjectCommand.Exists(KEY)));
+        lendDisk(ONE);
+        assertTrue(adopt(ONE, version));
+        assertTrue(apply(new ObjectCommand.Exists(KEY)));
+    }
+
     private static MasterState master(final long term) {
         return new MasterState(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 100, true, 50,
             new MasterSettings.Liveness(TTL_MS, 600, RELEASE_MS, 3), MasterSettings.Pins.DEFAULT,

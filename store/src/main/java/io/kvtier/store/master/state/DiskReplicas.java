@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.DataType;
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.WorkKind;
@@ -28,6 +29,7 @@ final class DiskReplicas {
     private final Map<UUID, Disk> disks = new HashMap<>();
     /** Last replica id of disks that went and are not swept yet. */
     private final Map<UUID, Long> goneUpTo = new HashMap<>();
+    private final RemovedVersions removed = new RemovedVersions();
     private long count;
     private long evictions;
     private long promotions;
@@ -120,12 +122,18 @@ final class DiskReplicas {
         promotions++;
     }
 
+    /** A key has been removed that was not there; what lies on a disk that is away shall not come back all the same. */
+    void removed(final ObjectKey key) {
+        removed.add(key, catalogue.lastVersion());
+    }
+
     /**
      * A value goes with all its disk replicas; owners are told to remove them.
      *
      * @param told whether an owner in the master's own process is told by the answer to the command, and needs no more.
      */
     void forget(final ObjectEntry entry, final boolean told) {
+        removed.add(entry.key(), entry.record().version());
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
                 count--;
@@ -200,7 +208,7 @@ final class DiskReplicas {
         return allowed;
     }
 
-    /** Takes a value in that a client found, unless the key is taken by another version. */
+    /** Takes a value in that a client found, unless the key is taken by another version, or it may have been removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
         for (final DiskCommand.StoredObject value : adopt.values()) {
@@ -213,6 +221,9 @@ final class DiskReplicas {
         catalogue.versionSeen(value.version());
         final ObjectEntry known = catalogue.find(value.key());
         if (known == null) {
+            if (removed.mayContain(value.key(), value.version())) {
+                return false;
+            }
             final ObjectEntry entry = catalogue.add(value.key());
             entry.replace(new ObjectRecord(value.version(), value.size(), true, value.checksum(), DataType.UNKNOWN,
                 clientId, List.of()));

@@ -123,6 +123,11 @@ final class ObjectCatalogue {
         lastVersion = Math.max(lastVersion, version);
     }
 
+    /** Versions that exist are this one or smaller. */
+    long lastVersion() {
+        return lastVersion;
+    }
+
     long nextReplicaId() {
         return ++lastReplicaId;
     }

@@ -25,6 +25,7 @@ final class Removals {
     RemoveReply remove(final ObjectCommand.Remove remove, final long nowMs) {
         final ObjectEntry entry = tiers.catalogue().find(remove.key());
         if (entry == null || entry.pending() == null && !tiers.isReadable(entry)) {
+            tiers.disk().removed(remove.key());
             return new RemoveReply(RemoveOutcome.NOT_FOUND, 0);
         }
         final RemoveOutcome obstacle = obstacle(entry, remove.force(), nowMs);
