@@ -33,7 +33,8 @@ final class Clients {
     }
 
     /**
-     * A ping; NEED_REMOUNT from a client that has lent nothing since it became known: the first such answer may be lost.
+     * A ping; NEED_REMOUNT from a client that has lent nothing since it became known, for the first such answer may be
+     * lost.
      */
     ClientStatus ping(final Ping ping, final long nowMs) {
         final Client client = seen(ping.clientId(), nowMs);

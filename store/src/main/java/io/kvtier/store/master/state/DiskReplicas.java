@@ -208,7 +208,7 @@ final class DiskReplicas {
         return allowed;
     }
 
-    /** Takes a value in that a client found, unless the key is taken by another version, or it may have been removed. */
+    /** Takes a value in that a client found, unless its key has another version, or it may have been removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
         for (final DiskCommand.StoredObject value : adopt.values()) {
