@@ -210,7 +210,7 @@ final class SimulatedClient {
         mount(0, incarnation, fresh);
     }
 
-    /** Looks now and then whether the master still knows what is lent; a ping may be answered OK although it does not. */
+    /** Looks now and then whether the master still knows what is lent: a ping may be answered OK though it does not. */
     private void lookAfter() {
         later(Times.LOOK * Timeline.MS, this::lookAfter);
         final long sentUs = clock.us();

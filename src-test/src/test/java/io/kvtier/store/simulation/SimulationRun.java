@@ -14,7 +14,7 @@ final class SimulationRun {
     }
 
     /**
-     * Runs seeds {@code FIRST COUNT}, shows all that happens in one {@code trace SEED}, or looks for the first seed that
+     * Runs seeds {@code FIRST COUNT}, shows all that happens in one {@code trace SEED}, or looks for the first one that
      * fails, {@code find}, with one of the clients' rules broken or none.
      *
      * @param args as above.
