@@ -54,7 +54,7 @@ final class Simulation {
         final Strategy[] strategies = Strategy.values();
         return new MasterSettings(new Eviction(0.9, 0.2, 0.9, 0.2, true), Times.LEASE, true, Times.DISK_RETRY,
             new Liveness(Times.TTL, Times.DISCARD, Times.RELEASE, 3), Pins.DEFAULT, Tasks.DEFAULT, false,
-            strategies[(int) Math.floorMod(seed, strategies.length)]);
+            strategies[Math.floorMod(seed, strategies.length)]);
     }
 
     private void run() {
