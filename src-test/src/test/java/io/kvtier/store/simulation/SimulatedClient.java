@@ -301,7 +301,6 @@ final class SimulatedClient {
 
     // ---- memory
 
-    /** A unit's number; null when that segment is not lent here (any more). */
     /** Answer to whoever wants a unit of memory; not there when that segment is not lent (any more). */
     record Unit(boolean there, long number) {
         private static final Unit NOT_THERE = new Unit(false, 0);
