@@ -2,7 +2,6 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.kit.Commands;
