@@ -96,7 +96,8 @@ case "${1:-}" in
             io.kvtier.bindings.cufile.CloseInUseTest \
             io.kvtier.transport.gds.GdsDeviceTest io.kvtier.transport.gds.GdsDeviceBatchTest \
             io.kvtier.transport.gds.GdsDeviceSyncTest io.kvtier.transport.memory.CudaHostAndDeviceTest \
-            io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest
+            io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest \
+            io.kvtier.transport.tcp.CudaTcpTransportTest
         export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
         # The class path of the JVM, not of the console: tests start further JVMs on it.
         exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \

@@ -13,6 +13,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A GPU whose streams copy late: nothing before somebody waits. */
@@ -25,6 +27,8 @@ public final class SimulatedDevices implements Devices {
     private final AtomicInteger openStreams = new AtomicInteger();
     private volatile RuntimeException copyFailure;
     private volatile RuntimeException waitFailure;
+    private volatile int failingWaits;
+    private final List<HostMemory> pinned = new CopyOnWriteArrayList<>();
     private volatile RuntimeException streamFailure;
     private volatile int streamsUntilFailure;
     private volatile Runnable beforeWait = () -> { };
@@ -55,7 +59,18 @@ public final class SimulatedDevices implements Devices {
 
     /** The next wait fails, and what it waited for is done nevertheless. */
     public void failWait(final RuntimeException failure) {
+        failWaits(1, failure);
+    }
+
+    /** As {@link #failWait}, so many times. */
+    public void failWaits(final int count, final RuntimeException failure) {
+        failingWaits = count;
         waitFailure = failure;
+    }
+
+    /** All memory that was pinned, whether or not it was given back. */
+    public List<HostMemory> pinned() {
+        return List.copyOf(pinned);
     }
 
     /** Streams cannot be made after so many. */
@@ -85,7 +100,9 @@ public final class SimulatedDevices implements Devices {
 
     @Override
     public HostMemory pinned(final CudaContext context, final long bytes) {
-        return HostRegion.allocate(NativeTag.TEST, bytes);
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, bytes);
+        pinned.add(region);
+        return region;
     }
 
     private static MemorySegment bytes(final DevicePointer range) {
@@ -137,7 +154,10 @@ public final class SimulatedDevices implements Devices {
             copies.clear();
             final RuntimeException failure = waitFailure;
             if (failure != null) {
-                waitFailure = null;
+                failingWaits--;
+                if (failingWaits == 0) {
+                    waitFailure = null;
+                }
                 throw failure;
             }
         }
