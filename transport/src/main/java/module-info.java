@@ -4,7 +4,6 @@
 module io.kvtier.transport {
     requires transitive io.kvtier.alloc;
     requires jdk.jfr;
-    requires msgpack.core;
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;

@@ -18,13 +18,19 @@ import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import io.kvtier.architecture.fixture.Careless;
 import io.kvtier.architecture.fixture.Impure;
 import io.kvtier.architecture.fixture.Pure;
+import io.kvtier.bindings.NativeLibrary;
+import io.kvtier.bindings.posix.PosixFile;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -91,6 +97,63 @@ class ArchitectureTest {
             .orShould().callMethodWhere(describe("System.load",
                 call -> isOf(call, System.class, "load", "loadLibrary")
                     || isOf(call, Runtime.class, "load", "loadLibrary"))));
+    }
+
+    @Test
+    void shouldMakeNoNativeCallCarelessly() {
+        check(careful("io.kvtier.."));
+        // Generated code has arenas of its own; its libraries were loaded for good before.
+        check(noClasses().that().resideOutsideOfPackage(GENERATED)
+            .and().doNotHaveFullyQualifiedName(NativeLibrary.class.getName())
+            .should().callMethodWhere(describe("SymbolLookup.libraryLookup",
+                call -> isOf(call, SymbolLookup.class, "libraryLookup"))));
+        check(noClasses().that().haveFullyQualifiedName(NativeLibrary.class.getName())
+            .should().callMethodWhere(describe("an arena that ends, and the library with it",
+                call -> isOf(call, Arena.class, "ofAuto", "ofShared", "ofConfined"))));
+    }
+
+    @Test
+    void shouldMakeNoArenaWhereBytesMove() {
+        check(withoutArenas("io.kvtier.transport.."));
+    }
+
+    @Test
+    void shouldNeverShortenAFileThatOthersMayShare() {
+        check(unshortened("io.kvtier.transport..", "io.kvtier.alloc.."));
+    }
+
+    @Test
+    void shouldNoticeWhenNativeCodeIsUsedCarelessly() {
+        final JavaClasses careless = new ClassFileImporter().importClasses(Careless.class);
+        for (final ArchRule rule : List.of(careful("..fixture.."), withoutArenas("..fixture.."),
+            unshortened("..fixture.."))) {
+            assertTrue(rule.evaluate(careless).hasViolation(), rule::getDescription);
+        }
+        final String found = careful("..fixture..").evaluate(careless).getFailureReport().toString();
+        assertTrue(found.contains("Linker$Option.critical") && found.contains("reinterpret(long)"), found);
+    }
+
+    /** A critical call holds up every safepoint while it blocks; memory without an arena outlives its owner. */
+    private static ArchRule careful(final String packages) {
+        return noClasses().that().resideInAPackage(packages)
+            .should().callMethodWhere(describe("Linker.Option.critical",
+                call -> isOf(call, Linker.Option.class, "critical")))
+            .orShould().callMethodWhere(describe("MemorySegment.reinterpret(long) but of a text of the C library",
+                call -> isOf(call, MemorySegment.class, "reinterpret")
+                    && call.getTarget().getRawParameterTypes().size() == 1
+                    && !call.getOrigin().getFullName().endsWith(".posix.Libc.strerror(int)")));
+    }
+
+    /** Closing a shared arena stops every thread of the process for a moment. */
+    private static ArchRule withoutArenas(final String packages) {
+        return noClasses().that().resideInAPackage(packages).should().callMethodWhere(describe("a new arena",
+            call -> isOf(call, Arena.class, "ofAuto", "ofShared", "ofConfined")));
+    }
+
+    private static ArchRule unshortened(final String... packages) {
+        return noClasses().that().resideInAnyPackage(packages).should().callMethodWhere(describe("a file's new length",
+            call -> isOf(call, PosixFile.class, "resize") || isOf(call, FileChannel.class, "truncate")
+                || isOf(call, RandomAccessFile.class, "setLength")));
     }
 
     @Test

@@ -61,6 +61,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private long nextHandle = 0x1000;
     private int opens;
     private int errno;
+    private long registeredTransfers;
     private long posixTransfers;
     private long directTransfers;
     private int eventsAtOnce = Integer.MAX_VALUE;
@@ -74,6 +75,7 @@ public final class SimulatedCuFile implements CuFileApi {
     private static final class Batch {
         final int capacity;
         final Map<Long, SimulatedEntry> outstanding = new LinkedHashMap<>();
+        final Map<Long, MemorySegment> parameters = new HashMap<>();
         final Deque<long[]> ready = new ArrayDeque<>();
 
         Batch(final int capacity) {
@@ -164,6 +166,11 @@ public final class SimulatedCuFile implements CuFileApi {
     /** How often a function was called. */
     public synchronized long count(final String call) {
         return calls.stream().filter(call::equals).count();
+    }
+
+    /** How many transfers named the base of a registration; the library stages those of any other address. */
+    public synchronized long registeredTransfers() {
+        return registeredTransfers;
     }
 
     /** How often the driver is open. */
@@ -309,6 +316,7 @@ public final class SimulatedCuFile implements CuFileApi {
             MemorySegment.ofAddress(entry.base() + entry.bufferOffset()).reinterpret(entry.size());
         final long count = entry.write() ? file.write(entry.fileOffset(), bytes)
             : file.read(entry.fileOffset(), bytes);
+        registeredTransfers += registered == null ? 0 : 1;
         posixTransfers += compatible ? 1 : 0;
         directTransfers += compatible ? 0 : 1;
         return count;
@@ -345,7 +353,8 @@ public final class SimulatedCuFile implements CuFileApi {
             return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
         }
         for (int i = 0; i < count; i++) {
-            final SimulatedEntry entry = SimulatedEntry.of(CUfileIOParams.asSlice(parameters, i));
+            final MemorySegment parameter = CUfileIOParams.asSlice(parameters, i);
+            final SimulatedEntry entry = SimulatedEntry.of(parameter);
             if (!handles.containsKey(entry.handle())) {
                 return code(CuFileTypes.CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR());
             }
@@ -359,12 +368,17 @@ public final class SimulatedCuFile implements CuFileApi {
             if (one.outstanding.put(entry.cookie(), entry) != null) {
                 throw new AssertionError("two entries with cookie " + entry.cookie());
             }
+            one.parameters.put(entry.cookie(), parameter);
         }
         return CuFileStatus.SUCCESS;
     }
 
     private void finish(final Batch batch, final SimulatedEntry entry, final boolean cancelled) {
         batch.outstanding.remove(entry.cookie());
+        // The library may look at an entry again until it has ended. Where its array is gone, this throws.
+        if (!SimulatedEntry.of(batch.parameters.remove(entry.cookie())).equals(entry)) {
+            throw new AssertionError("changed while in flight: " + entry);
+        }
         if (compatible) {
             pool.give(entry.size());
         }

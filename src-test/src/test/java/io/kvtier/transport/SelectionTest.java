@@ -210,6 +210,22 @@ class SelectionTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"FILE, HOST, io_uring posix gds", "FILE, PINNED, io_uring posix gds",
+        "FILE, MAPPED, io_uring posix gds", "FILE, DEVICE, gds io_uring posix",
+        "MEMORY, HOST, memory", "MEMORY, DEVICE, memory", "SHARED, HOST, shm", "SHARED, DEVICE, shm",
+        "REMOTE, HOST, tcp", "REMOTE, DEVICE, tcp"})
+    void shouldHaveARowForEverySegmentAndMemoryWhenNothingIsSaid(final Segment.Kind kind, final MemoryKind local,
+        final String transports) {
+        open();
+        for (final long length : new long[] {0, 1, Long.MAX_VALUE}) {
+            final SelectionRule first = Selection.DEFAULT.rules().stream()
+                .filter(rule -> rule.segment() == kind && rule.applies(local, length)).findFirst().orElseThrow();
+            assertEquals(transports, first.transports().stream().map(TransportKind::configName)
+                .collect(Collectors.joining(" ")));
+        }
+    }
+
+    @ParameterizedTest
     @EnumSource(value = TransportKind.class, names = {"MEMORY", "SHM", "TCP"})
     void shouldRefuseAStrictHintThatTheSegmentHasNoUseFor(final TransportKind hint) {
         open();

@@ -417,6 +417,32 @@ class TransferEngineTest {
     }
 
     @Test
+    void shouldStillWaitForWhatWasStartedWhenALaterSliceCannotBeHandedOver() {
+        final Segment segment = engine.openSegment("file:///data");
+        final Segment copies = engine.register("memory", new BorrowedRegion(memory.segment()));
+        regions.failSubmit(new IllegalStateException("queue gone"));
+
+        final Transfer transfer = engine.submit(List.of(TransferRequest.read(memory.slice(0, 2 * 4096), segment, 0),
+            TransferRequest.read(memory.slice(0, 10), copies, 100),
+            TransferRequest.read(memory.slice(0, 10), segment, 0)));
+
+        assertEquals(3, files.slices().size(), "what was accepted is moved or skipped, and nothing is lost");
+        assertFalse(transfer.isDone());
+        assertEquals("queue gone", transfer.failure().message());
+        assertFalse(files.slices().getLast().wanted());
+        files.slices().getFirst().completed();
+        files.slices().get(1).completed();
+        assertFalse(transfer.isDone());
+        assertEquals(4, engine.outstanding(), "its room is given back when the last slice has ended");
+        files.slices().getLast().canceled();
+        assertTrue(transfer.isDone());
+        assertEquals("queue gone", assertThrows(TransferException.class, transfer::await).failure().message());
+        assertEquals(2 * 4096, transfer.movedBytes());
+        assertEquals(0, engine.outstanding());
+        engine.close();
+    }
+
+    @Test
     void shouldSyncAFileOnceHoweverManyTransportsHaveItOpen() {
         final HeldTransport second = new HeldTransport(TransportKind.GDS, Segment.Kind.FILE);
         try (TransferEngine both = TransferEngine.open(CONFIG, List.of(second, files))) {

@@ -71,6 +71,16 @@ public final class CuFileException extends NativeException {
     }
 
     /**
+     * The symbolic name of a code of cuFile.
+     *
+     * @param code a code of the domain {@link Domain#CUFILE}.
+     * @return for example {@code CU_FILE_HANDLE_NOT_REGISTERED}; {@code cuFile code 5021} for one without a name.
+     */
+    public static String nameOf(final int code) {
+        return CuFileCode.name(code);
+    }
+
+    /**
      * Whose numbering {@link #code()} is of.
      *
      * @return the domain.

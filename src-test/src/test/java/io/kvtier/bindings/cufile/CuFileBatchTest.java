@@ -309,6 +309,27 @@ class CuFileBatchTest {
         assertEquals(List.of("1 COMPLETE 4096", "0 COMPLETE 4096"), said);
     }
 
+    /** The simulation looks at each entry again when it ends. */
+    @Test
+    void shouldLeaveTheArrayAsItIsUntilTheLastEntryHasEnded() {
+        simulated.eventsAtOnce(1);
+        fillAndSubmit(3);
+        for (int left = 2; left >= 0; left--) {
+            assertThrows(IllegalStateException.class, () -> add(true, 7));
+            assertThrows(IllegalStateException.class, batch::recycle);
+            assertEquals(1, batch.poll(0, this::hear));
+            assertEquals(left, batch.outstanding());
+        }
+        assertEquals(List.of("2 COMPLETE 4096", "1 COMPLETE 4096", "0 COMPLETE 4096"), said);
+        batch.recycle();
+        simulated.stalled(true);
+        fillAndSubmit(3);
+        // What is cancelled is looked at as well, and the array goes after that.
+        batch.close();
+        assertEquals(State.DESTROYED, batch.state());
+        assertTrue(simulated.calls().lastIndexOf("batchCancel") < simulated.calls().lastIndexOf("batchDestroy"));
+    }
+
     @Test
     void shouldNeverSubmitMoreThanThePoolHasBuffersFor() {
         final CuFileConfig small = new CuFileConfig(

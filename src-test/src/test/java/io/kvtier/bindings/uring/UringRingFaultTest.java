@@ -27,6 +27,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Rings whose kernel fails them in every way there is. */
 @ExtendWith(LeakCheck.class)
 class UringRingFaultTest {
+    /** So many passing failures in a row are tried again. */
+    private static final int IN_A_ROW = 64;
+
     private final SimulatedKernel kernel = new SimulatedKernel();
     private final Arena arena = Arena.ofShared();
     private final PosixFile file = PosixFile.inMemory("uring-faults");
@@ -78,7 +81,7 @@ class UringRingFaultTest {
     @ValueSource(ints = {Errno.EINTR, Errno.EAGAIN, Errno.EBUSY, Errno.ENOMEM})
     void shouldTryAgainWhenTheFailureIsTransient(final int errno) {
         try (UringRing ring = ring(4)) {
-            kernel.failEnter(errno, RingDriver.MAX_TRANSIENT_FAILURES);
+            kernel.failEnter(errno, IN_A_ROW);
             prepare(ring, 4);
             ring.submit();
             assertEquals(same(4, 0), Ends.of(ring));
@@ -90,7 +93,7 @@ class UringRingFaultTest {
     @ValueSource(ints = {Errno.EINTR, Errno.EAGAIN, Errno.EBUSY, Errno.ENOMEM})
     void shouldRebuildWhenTheTransientFailureLasts(final int errno) {
         try (UringRing ring = ring(4)) {
-            kernel.failEnter(errno, RingDriver.MAX_TRANSIENT_FAILURES + 1);
+            kernel.failEnter(errno, IN_A_ROW + 1);
             prepare(ring, 4);
             ring.submit();
             assertEquals(same(4, -errno), Ends.of(ring));
@@ -104,7 +107,7 @@ class UringRingFaultTest {
     void shouldCountTransientFailuresInARowOnly() {
         try (UringRing ring = ring(4)) {
             for (int round = 0; round < 3; round++) {
-                kernel.failEnter(Errno.EAGAIN, RingDriver.MAX_TRANSIENT_FAILURES).limitEnter(1);
+                kernel.failEnter(Errno.EAGAIN, IN_A_ROW).limitEnter(1);
                 prepare(ring, 2);
                 ring.submit();
                 assertEquals(same(2, 0), Ends.of(ring));
@@ -130,7 +133,7 @@ class UringRingFaultTest {
     @Test
     void shouldRebuildWhenTheKernelTakesNothingAndSaysNoError() {
         try (UringRing ring = ring(2)) {
-            kernel.limitEnter(Collections.nCopies(RingDriver.MAX_TRANSIENT_FAILURES + 1, 0).stream()
+            kernel.limitEnter(Collections.nCopies(IN_A_ROW + 1, 0).stream()
                 .mapToInt(Integer::intValue).toArray());
             prepare(ring, 2);
             ring.submit();
@@ -304,7 +307,7 @@ class UringRingFaultTest {
             kernel.holding = true;
             prepare(ring, 1);
             assertEquals(0, ring.submitAndWait(1, 1));
-            kernel.failEnter(Errno.EINTR, 2 * RingDriver.MAX_TRANSIENT_FAILURES);
+            kernel.failEnter(Errno.EINTR, 2 * IN_A_ROW);
             assertEquals(0, ring.submitAndWait(1, 1_000_000));
             assertEquals(0, ring.rebuilds());
             kernel.releaseHeld();

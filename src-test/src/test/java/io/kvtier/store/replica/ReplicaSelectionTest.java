@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ReplicaSelectionTest {
     private static final UUID ME = new UUID(1, 1);
     private static final UUID OTHER = new UUID(2, 2);
-    private static final String HERE = "here:1";
+    private static final UUID MINE = new UUID(3, 3);
+    private static final Locality HERE = new Locality(ME, Set.of(MINE), Set.of("nvme-own"));
 
     static Stream<Arguments> table() {
         return Stream.of(
@@ -26,6 +27,9 @@ class ReplicaSelectionTest {
             Arguments.of("own disk before another's", "disk-other disk-own", "1 0"),
             Arguments.of("what is not complete is never read", "memory-own-processing disk-other", "1"),
             Arguments.of("removed ones are never read", "memory-own-removed", ""),
+            Arguments.of("block devices between memory and disks", "disk-own nof-other nof-own memory-other",
+                "3 2 1 0"),
+            Arguments.of("a kind of a later version is never read", "later disk-other", "1"),
             Arguments.of("none", "", ""));
     }
 
@@ -36,10 +40,10 @@ class ReplicaSelectionTest {
             : IntStream.range(0, replicas.split(" ").length)
                 .mapToObj(i -> replica(i, replicas.split(" ")[i])).toList();
         final List<Long> read = new ArrayList<>();
-        Replica next = ReplicaSelection.best(record, ME, HERE, Set.of());
+        Replica next = ReplicaSelection.best(record, HERE, Set.of());
         while (next != null) {
             read.add(next.id());
-            next = ReplicaSelection.best(record, ME, HERE, Set.copyOf(read));
+            next = ReplicaSelection.best(record, HERE, Set.copyOf(read));
         }
         final List<Long> expected = order.isEmpty() ? List.of()
             : Arrays.stream(order.split(" ")).map(Long::valueOf).toList();
@@ -49,9 +53,13 @@ class ReplicaSelectionTest {
     private static Replica replica(final long id, final String words) {
         final ReplicaStatus status = words.endsWith("processing") ? ReplicaStatus.PROCESSING
             : words.endsWith("removed") ? ReplicaStatus.REMOVED : ReplicaStatus.COMPLETE;
-        final ReplicaDescriptor descriptor = words.startsWith("memory")
-            ? new ReplicaDescriptor.Memory(1, words.contains("own") ? HERE : "there:1", 0, 1, 0)
-            : new ReplicaDescriptor.LocalDisk(words.contains("own") ? ME : OTHER, 1, "");
+        final boolean own = words.contains("own");
+        final ReplicaDescriptor descriptor = switch (words.split("-")[0]) {
+            case "memory" -> new ReplicaDescriptor.Memory(SegmentAddress.local(own ? MINE : OTHER), 0, 1);
+            case "nof" -> new ReplicaDescriptor.Nof(own ? "nvme-own" : "nvme-other", 0, 1);
+            case "disk" -> new ReplicaDescriptor.LocalDisk(own ? ME : OTHER, 1, "");
+            default -> new ReplicaDescriptor.Unknown(77, new byte[3]);
+        };
         return new Replica(id, status, descriptor);
     }
 }

@@ -439,6 +439,22 @@ abstract class UringTransportContract extends FileTransportContract {
     }
 
     @Test
+    void shouldSetUpEachRingOnceHoweverMuchItMoves() throws IOException {
+        final TransferEngine engine = TransferEngine.open(SMALL, List.of(make(UringConfig.DEFAULT.withRings(3, 4))));
+        final byte[] model = PatternBytes.of(1, 16 * BLOCK);
+        final Segment segment = open(engine, "s", model);
+        final HostRegion local = region(16 * BLOCK);
+
+        for (int round = 0; round < 50; round++) {
+            read(engine, local, 16 * BLOCK, segment).await();
+        }
+
+        assertEquals(3, kernel.setups());
+        assertArrayEquals(model, PatternBytes.copyOf(local.segment()));
+        engine.close();
+    }
+
+    @Test
     void shouldSpreadOverTheRingsWhenOneIsFull() throws Exception {
         final TransferEngine engine = TransferEngine.open(SMALL, List.of(transport(2)));
         final Segment pipe = pipe(engine);

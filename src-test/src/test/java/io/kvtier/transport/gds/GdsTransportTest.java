@@ -20,6 +20,7 @@ import io.kvtier.transport.TransferException;
 import io.kvtier.transport.TransferFailure;
 import io.kvtier.transport.TransferOptions;
 import io.kvtier.transport.TransferRequest;
+import io.kvtier.transport.TransportKind;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -463,6 +464,25 @@ class GdsTransportTest {
         assertTrue(failure.message().contains("is no device memory"), failure.message());
         rig.simulated.memory().allocated(gone.pointer());
         assertNull(engine.submit(List.of(TransferRequest.write(gone.slice(0, BLOCK), segment, 0))).failure());
+    }
+
+    @ParameterizedTest
+    @EnumSource(GdsConfig.Mode.class)
+    void shouldNameTheRegistrationWhenAnAddressLiesInside(final GdsConfig.Mode mode) throws IOException {
+        final TransferEngine engine = rig.engine(new TransferConfig(BLOCK, 30_000), rig.transport(config(mode)));
+        final byte[] bytes = PatternBytes.of(1, 4 * BLOCK);
+        final Segment segment = rig.file(engine, "f", new byte[2 * BLOCK]);
+        final DeviceRegion whole = rig.device(bytes);
+        final DeviceRegion inside = DeviceRegion.borrow(null, whole.pointer().slice(BLOCK, 3 * BLOCK));
+        try (var registration = engine.register(whole)) {
+            assertTrue(registration.results().get(TransportKind.GDS).available());
+            engine.submit(List.of(TransferRequest.write(inside.slice(100, 2 * BLOCK), segment, 0))).await();
+            assertEquals(2, rig.simulated.registeredTransfers());
+        }
+        assertArrayEquals(GdsRig.part(bytes, BLOCK + 100, 2 * BLOCK), rig.content("f"));
+        engine.submit(List.of(TransferRequest.write(inside.slice(0, 2 * BLOCK), segment, 0))).await();
+        assertEquals(2, rig.simulated.registeredTransfers());
+        assertArrayEquals(GdsRig.part(bytes, BLOCK, 2 * BLOCK), rig.content("f"));
     }
 
     @Test

@@ -18,6 +18,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
@@ -33,6 +34,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Peers that are not who they should be, and the server that goes on. */
 class RpcSecurityTest {
     private static final long LIMIT_MS = 20_000;
+    /** With TLS 1.3 a client hears that it was refused after its own side is done. */
+    private static final Set<RpcStatus> NO_TLS = Set.of(RpcStatus.UNREACHABLE, RpcStatus.DISCONNECTED);
     private static final char[] PASSWORD = "changeit".toCharArray();
     private static final SharedSecret SECRET = secret("0123456789abcdef0123456789abcdef");
     private static final SharedSecret OTHER = secret("fedcba9876543210fedcba9876543210");
@@ -181,12 +184,12 @@ class RpcSecurityTest {
         assertArrayEquals(new byte[] {7}, echo(config().withTls(context(store("fresh"), store("server")))));
         for (final String wrong : new String[] {"stranger", "expired"}) {
             final RpcException e = refusal(config().withTls(context(store(wrong), store("server"))));
-            assertEquals(RpcStatus.DISCONNECTED, e.status(), e.getMessage());
+            assertTrue(NO_TLS.contains(e.status()), e.getMessage());
         }
-        assertEquals(RpcStatus.DISCONNECTED,
+        assertEquals(RpcStatus.UNREACHABLE,
             refusal(config().withTls(context(store("client"), store("stranger")))).status(),
             "the client does not trust this server");
-        assertTrue(refusal(config()).status().isUncertain(), "without TLS");
+        assertTrue(NO_TLS.contains(refusal(config()).status()), "without TLS");
         assertArrayEquals(new byte[] {7}, echo(config().withTls(context(store("client"), store("server")))));
     }
 

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -138,7 +139,8 @@ class TcpThreadsTest {
     @Test
     void shouldFailTheTransferAloneWhoseMemoryWasClosedUnderIt() {
         final CompletableFuture<Void> release = new CompletableFuture<>();
-        try (HostRegion local = HostRegion.allocate(NativeTag.TEST, 2000); ScriptedPeer peer = peer(release);
+        try (HostRegion local = HostRegion.allocate(NativeTag.TEST, 2000);
+            ScriptedPeer peer = peer(release, new CountDownLatch(0));
             TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT,
                 List.of(new TcpTransport(TcpRig.PLAIN.withRetry(new TcpRetry(3, 1, 1)))))) {
             final Segment segment = engine.openSegment(peer.address("s"));
@@ -161,15 +163,46 @@ class TcpThreadsTest {
     }
 
     /** Answers reads with the pattern of their offset, once it may. */
-    private static ScriptedPeer peer(final CompletableFuture<Void> release) throws IOException {
+    private static ScriptedPeer peer(final CompletableFuture<Void> release, final CountDownLatch asked)
+        throws IOException {
         return new ScriptedPeer(one -> {
             one.serve(ScriptedPeer.CONNECTION, MIB);
             while (true) {
                 final ScriptedPeer.Frame read = one.expect(ScriptedPeer.READ);
+                asked.countDown();
                 release.join();
                 one.frame(ScriptedPeer.DATA, 0, read.id(), 0, 0, PatternBytes.of(read.offset(), (int) read.length()));
             }
         });
+    }
+
+    @Test
+    void shouldOpenNoMoreConnectionsThanItMayHoweverMuchWaits() throws Exception {
+        final int lanes = 3;
+        final int requests = 40;
+        final CompletableFuture<Void> release = new CompletableFuture<>();
+        final CountDownLatch busy = new CountDownLatch(lanes);
+        try (HostRegion local = HostRegion.allocate(NativeTag.TEST, 1000L * requests);
+            ScriptedPeer peer = peer(release, busy);
+            TcpTransport transport = new TcpTransport(TcpRig.PLAIN.withLanes(lanes, 1).withWindow(1, 4096));
+            TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(transport))) {
+            final Segment segment = engine.openSegment(peer.address("s"));
+            final Transfer transfer = engine.newTransfer();
+            for (int i = 0; i < requests; i++) {
+                transfer.read(local, 1000L * i, 1000, segment, 1000L * i);
+            }
+            engine.submit(transfer);
+            // One request each, which is all that they take at a time.
+            busy.await();
+            release.complete(null);
+            transfer.await();
+
+            assertEquals(lanes, transport.stats().connections() + transport.stats().failedConnects());
+            for (int i = 0; i < requests; i++) {
+                assertArrayEquals(PatternBytes.of(1000L * i, 1000),
+                    PatternBytes.copyOf(local.segment().asSlice(1000L * i, 1000)));
+            }
+        }
     }
 
     @Test

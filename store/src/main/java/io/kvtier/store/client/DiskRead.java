@@ -2,7 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.storage.BlockHash;
@@ -42,7 +42,8 @@ final class DiskRead {
         this.replicaId = replicaId;
         this.lease = lease;
         this.promotion = tier.config().promoteOnHit()
-            ? tier.master().apply(new Command.PromotionStart(key, object.version())) : PromotionReply.DECLINED;
+            ? tier.master().apply(new DiskCommand.PromotionStart(tier.clientId(), key, object.version()))
+            : PromotionReply.DECLINED;
         if (promotion.accepted()) {
             piece = null;
             memory = tier.memory().slice(promotion.memory().offset(), Units.padded(object.size()));
@@ -132,7 +133,7 @@ final class DiskRead {
     private void end(final boolean good) {
         lease.close();
         if (promotion.accepted()) {
-            tier.master().apply(new Command.PromotionEnd(key, promotion.replicaId(), good));
+            tier.master().apply(new DiskCommand.PromotionEnd(tier.clientId(), key, promotion.replicaId(), good));
             if (good) {
                 tier.counters().memoryWrittenBytes.add(object.size());
             }

@@ -7,8 +7,9 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.TentConfig;
-import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
@@ -34,6 +35,7 @@ import org.agrona.CloseHelper;
 final class DiskTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(DiskTier.class.getName());
 
+    private final UUID clientId;
     private final StoreConfig config;
     private final Master master;
     private final HostRegion memory;
@@ -45,6 +47,7 @@ final class DiskTier implements AutoCloseable {
 
     private DiskTier(final StoreConfig config, final Master master, final HostRegion memory, final Counters counters,
         final UUID clientId, final TransferEngine engine, final StorageBackend backend) {
+        this.clientId = clientId;
         this.config = config;
         this.master = master;
         this.memory = memory;
@@ -90,9 +93,9 @@ final class DiskTier implements AutoCloseable {
     }
 
     private void mount(final UUID clientId) {
-        master.apply(new Command.MountLocalDisk(clientId));
+        master.apply(new DiskCommand.MountDisk(clientId, "", config.diskBytes()));
         final List<StoredValue> found = backend.recovered();
-        final List<Boolean> adopted = master.apply(new Command.AdoptDisk(clientId,
+        final List<Boolean> adopted = master.apply(new DiskCommand.AdoptDisk(clientId,
             found.stream().map(Offloader::object).toList()));
         for (int i = 0; i < found.size(); i++) {
             if (!adopted.get(i)) {
@@ -134,7 +137,7 @@ final class DiskTier implements AutoCloseable {
     DiskRead startRead(final ObjectKey key, final ReadReply object, final long replicaId, final boolean alone) {
         final StorageBackend.ReadLease lease = backend.acquire(key, object.version());
         if (lease == null) {
-            master.apply(new Command.ReplicaUnreadable(key, object.version(), replicaId));
+            master.apply(new ObjectCommand.ReplicaUnreadable(key, object.version(), replicaId));
             return null;
         }
         return DiskRead.start(this, key, object, replicaId, lease, alone);
@@ -142,13 +145,17 @@ final class DiskTier implements AutoCloseable {
 
     /** Forgets a value whose bytes could not be read or were wrong. */
     void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
-        master.apply(new Command.ReplicaUnreadable(key, version, replicaId));
+        master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
         try {
             backend.remove(key, version);
         } catch (final StoreException e) {
             // Nobody asked for the removal; after a restart the value is found, fails again and goes.
             LOG.log(System.Logger.Level.WARNING, "the removal of unreadable value " + key + " could not be written", e);
         }
+    }
+
+    UUID clientId() {
+        return clientId;
     }
 
     StoreConfig config() {

@@ -17,17 +17,23 @@ import io.kvtier.store.ValueInfo;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.protocol.Command;
-import io.kvtier.store.protocol.Command.RemoveReply;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.RemoveReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.Gate;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -47,7 +53,6 @@ import org.agrona.concurrent.UnsafeBuffer;
  * order reversed once no call is inside.
  */
 public final class EmbeddedStore implements Store {
-    private static final long SEGMENT_ID = 1;
     /** A disk that failed is sent nothing for this long; meanwhile memory evicts without copying down. */
     private static final long DISK_RETRY_MS = 1_000;
 
@@ -60,6 +65,7 @@ public final class EmbeddedStore implements Store {
     private final Pressure pressure = new Pressure();
     private final Counters counters = new Counters();
     private final HostRegion memory;
+    private final Locality locality;
     private final EmbeddedMaster master;
     private final DiskTier disk;
     private final Writer writer;
@@ -76,9 +82,13 @@ public final class EmbeddedStore implements Store {
             : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes());
         EmbeddedMaster opened = null;
         try {
-            opened = new EmbeddedMaster(new MasterSettings(config.highWatermark(), config.evictionRatio(),
+            opened = new EmbeddedMaster(MasterSettings.embedded(config.highWatermark(), config.evictionRatio(),
                 config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(), effects());
-            opened.apply(new Command.MountSegment(clientId, SEGMENT_ID, config.memoryBytes(), StoreConfig.UNIT_BYTES));
+            final UUID segmentId = UUID.randomUUID();
+            opened.apply(new SegmentCommand.Mount(clientId, new SegmentCommand.SegmentSpec("memory",
+                SegmentCommand.Medium.MEMORY, config.memoryBytes(), StoreConfig.UNIT_BYTES,
+                SegmentAddress.local(segmentId), true)));
+            this.locality = new Locality(clientId, Set.of(segmentId), Set.of());
             disk = config.diskBytes() == 0 ? null
                 : DiskTier.open(config, hooks, clientId, opened, memory, counters);
         } catch (final RuntimeException e) {
@@ -86,8 +96,8 @@ public final class EmbeddedStore implements Store {
             throw e;
         }
         this.master = opened;
-        this.writer = new Writer(config, master, memory, pressure, gate, counters);
-        this.reader = new Reader(clientId, master, memory, disk, counters);
+        this.writer = new Writer(clientId, config, master, memory, pressure, gate, counters);
+        this.reader = new Reader(locality, master, memory, disk, counters);
     }
 
     /**
@@ -106,7 +116,7 @@ public final class EmbeddedStore implements Store {
     private Effects effects() {
         return new Effects() {
             @Override
-            public void offloadsQueued(final UUID client) {
+            public void workQueued(final UUID client, final WorkKind kind) {
                 disk.wakeOffloader();
             }
 
@@ -160,7 +170,7 @@ public final class EmbeddedStore implements Store {
 
     @Override
     public boolean exists(final ObjectKey key) {
-        return inside(() -> master.apply(new Command.Exists(key)));
+        return inside(() -> master.apply(new ObjectCommand.Exists(key)));
     }
 
     @Override
@@ -186,7 +196,7 @@ public final class EmbeddedStore implements Store {
 
     @Override
     public List<Boolean> existsBatch(final List<ObjectKey> keys) {
-        return inside(() -> keys.stream().map(key -> master.apply(new Command.Exists(key))).toList());
+        return inside(() -> keys.stream().map(key -> master.apply(new ObjectCommand.Exists(key))).toList());
     }
 
     @Override
@@ -245,7 +255,7 @@ public final class EmbeddedStore implements Store {
      * @return a snapshot.
      */
     public MasterStats masterStats() {
-        return master.apply(new Command.Statistics());
+        return master.apply(new AdminCommand.Statistics());
     }
 
     @Override
@@ -287,7 +297,7 @@ public final class EmbeddedStore implements Store {
     }
 
     private RemoveOutcome removeInside(final ObjectKey key, final boolean force) {
-        final RemoveReply reply = master.apply(new Command.Remove(key, force));
+        final RemoveReply reply = master.apply(new ObjectCommand.Remove(key, force));
         if (reply.outcome() == RemoveOutcome.REMOVED && disk != null) {
             disk.remove(key, reply.version());
         }
@@ -295,7 +305,7 @@ public final class EmbeddedStore implements Store {
     }
 
     private Optional<ValueInfo> look(final ObjectKey key) {
-        final ReadReply reply = master.apply(new Command.Query(key));
+        final ReadReply reply = master.apply(new ObjectCommand.Query(key));
         if (!reply.found()) {
             return Optional.empty();
         }

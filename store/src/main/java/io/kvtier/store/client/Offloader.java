@@ -3,11 +3,12 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
-import io.kvtier.store.protocol.Command.OffloadResult;
-import io.kvtier.store.protocol.Command.StoredObject;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StorageBackend.Item;
@@ -96,7 +97,7 @@ final class Offloader implements AutoCloseable {
     }
 
     private List<OffloadTask> fetch() {
-        return stopping ? List.of() : master.apply(new Command.FetchOffloads(clientId, BATCH_BYTES));
+        return stopping ? List.of() : master.apply(new DiskCommand.FetchOffloads(clientId, BATCH_BYTES));
     }
 
     private void offload(final List<OffloadTask> tasks) {
@@ -133,7 +134,7 @@ final class Offloader implements AutoCloseable {
             LOG.log(System.Logger.Level.WARNING, "offload of {0} ({1} bytes) failed: {2}", task.key(),
                 task.source().size(), result.cause().getMessage());
         }
-        final Ack ack = master.apply(new Command.OffloadDone(clientId, task, told, result.checksum()));
+        final Ack ack = master.apply(new DiskCommand.OffloadDone(clientId, task, told, result.checksum()));
         if (result.outcome() == Outcome.STORED) {
             counters.diskWrittenBytes.add(task.source().size());
             if (ack == Ack.STALE) {
@@ -155,12 +156,13 @@ final class Offloader implements AutoCloseable {
         return new StorageBackend.Owner() {
             @Override
             public List<Boolean> mayEvict(final List<StoredValue> victims) {
-                return master.apply(new Command.EvictDisk(clientId, victims.stream().map(Offloader::object).toList()));
+                return master.apply(new DiskCommand.EvictDisk(clientId,
+                    victims.stream().map(Offloader::object).toList()));
             }
 
             @Override
             public boolean isCurrent(final ObjectKey key, final long version) {
-                return master.apply(new Command.Query(key)).version() == version;
+                return master.apply(new ObjectCommand.Query(key)).version() == version;
             }
         };
     }

@@ -5,9 +5,10 @@ import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaSelection;
@@ -16,7 +17,6 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.UUID;
 
 /**
  * Gets: asks the master, picks a replica, copies. A memory replica is held from the answer to the end of the copy, so
@@ -28,7 +28,7 @@ final class Reader {
     /** Disk reads of one batch that are under way at the same time; bounds the memory they take. */
     private static final int BATCH_WINDOW = 32;
 
-    private final UUID clientId;
+    private final Locality locality;
     private final Master master;
     private final HostRegion memory;
     private final DiskTier disk;
@@ -47,9 +47,9 @@ final class Reader {
      *
      * @param disk null without a disk tier.
      */
-    Reader(final UUID clientId, final Master master, final HostRegion memory, final DiskTier disk,
+    Reader(final Locality locality, final Master master, final HostRegion memory, final DiskTier disk,
         final Counters counters) {
-        this.clientId = clientId;
+        this.locality = locality;
         this.master = master;
         this.memory = memory;
         this.disk = disk;
@@ -115,8 +115,8 @@ final class Reader {
 
     private Started start(final ReadRequest request, final boolean alone) {
         while (true) {
-            final ReadReply object = master.apply(new Command.ReadStart(request.key()));
-            final Replica best = ReplicaSelection.best(object.replicas(), clientId, "", Set.of());
+            final ReadReply object = master.apply(new ObjectCommand.ReadStart(request.key(), true));
+            final Replica best = ReplicaSelection.best(object.replicas(), locality, Set.of());
             if (!object.found() || best == null) {
                 counters.misses.increment();
                 return new Started(request, 0, GetOutcome.MISS, null);
@@ -139,7 +139,7 @@ final class Reader {
             ScatterGather.scatter(memory.segment(), range.offset() + request.offset(), length, request.target());
             counters.memoryReadBytes.add(length);
         } finally {
-            master.apply(new Command.ReadDone(request.key(), object.held()));
+            master.apply(new ObjectCommand.ReadDone(request.key(), object.held()));
         }
         counters.memoryHits.increment();
         return new GetOutcome(true, object.size(), ReplicaType.MEMORY);

@@ -3,16 +3,20 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.transport.Gate;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Puts: asks the master for memory, waits for room where some is coming, copies, and tells the master how it ended.
@@ -20,6 +24,8 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Threading:</b> stateless.
  */
 final class Writer {
+    private final UUID clientId;
+    private final AtomicLong attempts = new AtomicLong();
     private final StoreConfig config;
     private final Master master;
     private final HostRegion memory;
@@ -27,8 +33,10 @@ final class Writer {
     private final Gate gate;
     private final Counters counters;
 
-    Writer(final StoreConfig config, final Master master, final HostRegion memory, final Pressure pressure,
+    Writer(final UUID clientId, final StoreConfig config, final Master master, final HostRegion memory,
+        final Pressure pressure,
         final Gate gate, final Counters counters) {
+        this.clientId = clientId;
         this.config = config;
         this.master = master;
         this.memory = memory;
@@ -42,7 +50,8 @@ final class Writer {
         long deadline = 0;
         while (true) {
             final long seen = pressure.epoch();
-            switch (master.apply(new Command.PutStart(key, size))) {
+            switch (master.apply(new ObjectCommand.PutStart(clientId, attempts.incrementAndGet(), key, size,
+                PutOptions.DEFAULT, false))) {
                 case PutStartReply.Started started -> {
                     write(key, source, size, started);
                     return PutOutcome.STORED;
@@ -74,17 +83,18 @@ final class Writer {
         boolean written = false;
         try {
             final MemorySegment region = memory.segment();
-            final long offset = started.memory().offset();
+            final long offset = ((ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()).offset();
             ScatterGather.gather(source, region, offset);
             // The rest of the last unit goes to the disk with the value: no earlier value's bytes may be in it.
             region.asSlice(offset + size, Units.padded(size) - size).fill((byte) 0);
             written = true;
         } finally {
             if (written) {
-                master.apply(new Command.PutEnd(key, started.version()));
+                master.apply(new ObjectCommand.PutEnd(clientId, key, started.version(), ObjectCommand.Scope.ALL,
+                    false, 0));
                 counters.memoryWrittenBytes.add(size);
             } else {
-                master.apply(new Command.PutRevoke(key, started.version()));
+                master.apply(new ObjectCommand.PutRevoke(clientId, key, started.version(), ObjectCommand.Scope.ALL));
             }
         }
     }

@@ -1,12 +1,11 @@
 package io.kvtier.store.master;
 
-import io.kvtier.store.ErrorCode;
-import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.WorkKind;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -21,28 +20,8 @@ import java.util.function.LongSupplier;
  */
 public final class EmbeddedMaster implements Master, AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
-    private final LongSupplier clockMs;
     private final Effects listener;
-    private final PendingEffects pending = new PendingEffects();
-    private final MasterState state;
-    private long lastMs = Long.MIN_VALUE;
-    private boolean closed;
-
-    /** Effects of the command being applied; guarded by the lock. */
-    private static final class PendingEffects implements Effects {
-        private UUID offloads;
-        private boolean space;
-
-        @Override
-        public void offloadsQueued(final UUID clientId) {
-            offloads = clientId;
-        }
-
-        @Override
-        public void spaceFreed() {
-            space = true;
-        }
-    }
+    private final RunningState state;
 
     /**
      * A master with an empty state.
@@ -52,32 +31,26 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
      * @param listener told of effects, on the thread that applied the command, without the lock.
      */
     public EmbeddedMaster(final MasterSettings settings, final LongSupplier clockMs, final Effects listener) {
-        this.clockMs = clockMs;
         this.listener = listener;
-        this.state = new MasterState(settings, pending);
+        this.state = RunningState.empty(settings, 1, clockMs);
     }
 
     @Override
     public <R> R apply(final Command<R> command) {
         final R reply;
-        final UUID offloads;
+        final Map<UUID, Integer> work;
         final boolean space;
         lock.lock();
         try {
-            if (closed) {
-                throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the store is closed");
-            }
-            lastMs = Math.max(lastMs, clockMs.getAsLong());
-            reply = state.apply(command, lastMs);
-            offloads = pending.offloads;
-            space = pending.space;
-            pending.offloads = null;
-            pending.space = false;
+            state.readClock();
+            reply = state.apply(command);
+            work = state.effects().takeWork();
+            space = state.effects().takeSpaceFreed();
         } finally {
             lock.unlock();
         }
-        if (offloads != null) {
-            listener.offloadsQueued(offloads);
+        if (!work.isEmpty()) {
+            work.forEach(this::tell);
         }
         if (space) {
             listener.spaceFreed();
@@ -90,12 +63,17 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public void close() {
         lock.lock();
         try {
-            if (!closed) {
-                closed = true;
-                state.close();
-            }
+            state.close();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void tell(final UUID clientId, final int kinds) {
+        for (final WorkKind kind : WorkKind.values()) {
+            if ((kinds & kind.bit()) != 0) {
+                listener.workQueued(clientId, kind);
+            }
         }
     }
 }

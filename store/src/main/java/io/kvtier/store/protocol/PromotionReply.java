@@ -3,7 +3,7 @@ package io.kvtier.store.protocol;
 import io.kvtier.store.replica.ReplicaDescriptor;
 
 /**
- * Answer to {@link Command.PromotionStart}.
+ * Answer to {@link DiskCommand.PromotionStart}.
  *
  * @param replicaId id to end the promotion by; 0 when it was declined.
  * @param memory    where to write; null when it was declined.

@@ -1,17 +1,18 @@
 package io.kvtier.store.protocol;
 
 import io.kvtier.store.PutOutcome;
-import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.Replica;
+import java.util.List;
 
-/** Answer to {@link Command.PutStart}. */
+/** Answer to {@link ObjectCommand.PutStart}. */
 public sealed interface PutStartReply {
     /**
-     * Memory was allocated: write the value there, then end or revoke.
+     * Room was allocated: write the value there, then end or revoke.
      *
-     * @param version the object's version.
-     * @param memory  where to write.
+     * @param version  the object's version.
+     * @param replicas where to write; fewer than were asked for when there are not enough segments with room.
      */
-    record Started(long version, ReplicaDescriptor.Memory memory) implements PutStartReply {
+    record Started(long version, List<Replica> replicas) implements PutStartReply {
     }
 
     /**

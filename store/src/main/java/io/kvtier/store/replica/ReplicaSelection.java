@@ -2,14 +2,14 @@ package io.kvtier.store.replica;
 
 import java.util.List;
 import java.util.Set;
-import java.util.UUID;
 
 /**
  * Which replica is read: one function for every read path.
  *
- * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, LOCAL_DISK of the
- * reader, any LOCAL_DISK; within a rank in the order of the record. After a failed read the caller names the replica
- * as failed and asks again.
+ * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, NOF that the
+ * reader has at hand, any NOF, LOCAL_DISK of the reader, any LOCAL_DISK; within a rank in the order of the record.
+ * After a failed read the caller names the replica as failed and asks again. A kind that this version does not know is
+ * never read.
  */
 public final class ReplicaSelection {
     private static final int UNREADABLE = Integer.MAX_VALUE;
@@ -21,18 +21,16 @@ public final class ReplicaSelection {
      * The replica to read next.
      *
      * @param replicas the object's replicas.
-     * @param reader   the client that reads.
-     * @param endpoint where that client answers; a memory replica there is its own.
+     * @param reader   what is near to the client that reads.
      * @param failed   ids of replicas that were tried and could not be read.
      * @return the replica, or null when none is left.
      */
-    public static Replica best(final List<Replica> replicas, final UUID reader, final String endpoint,
-        final Set<Long> failed) {
+    public static Replica best(final List<Replica> replicas, final Locality reader, final Set<Long> failed) {
         Replica best = null;
         int bestRank = UNREADABLE;
         for (int i = 0; i < replicas.size(); i++) {
             final Replica replica = replicas.get(i);
-            final int rank = failed.contains(replica.id()) ? UNREADABLE : rank(replica, reader, endpoint);
+            final int rank = failed.contains(replica.id()) ? UNREADABLE : rank(replica, reader);
             if (rank < bestRank) {
                 best = replica;
                 bestRank = rank;
@@ -41,13 +39,16 @@ public final class ReplicaSelection {
         return best;
     }
 
-    private static int rank(final Replica replica, final UUID reader, final String endpoint) {
+    private static int rank(final Replica replica, final Locality reader) {
         if (!replica.isComplete()) {
             return UNREADABLE;
         }
         return switch (replica.descriptor()) {
-            case ReplicaDescriptor.Memory memory -> memory.endpoint().equals(endpoint) ? 0 : 1;
-            case ReplicaDescriptor.LocalDisk disk -> disk.clientId().equals(reader) ? 2 : 3;
+            case ReplicaDescriptor.Memory memory ->
+                reader.segments().contains(memory.segment().segmentId()) ? 0 : 1;
+            case ReplicaDescriptor.Nof nof -> reader.namespaces().contains(nof.namespace()) ? 2 : 3;
+            case ReplicaDescriptor.LocalDisk disk -> disk.clientId().equals(reader.clientId()) ? 4 : 5;
+            case ReplicaDescriptor.Unknown ignored -> UNREADABLE;
         };
     }
 }

@@ -1,11 +1,18 @@
 package io.kvtier.store.replica;
 
-/** A kind of medium. The numbers cross the wire and stand in snapshots: they are stable and never reused. */
+/**
+ * A kind of medium. The numbers cross the wire and stand in snapshots: they are stable and never reused; 4 is never
+ * used at all, because a related system has it for "all kinds".
+ */
 public enum ReplicaType {
+    /** A kind that only a later version knows: carried along, never read, freed or counted. */
+    UNKNOWN(-1),
     /** Memory that a client lends. */
     MEMORY(0),
     /** A client's own disk, read through that client. */
-    LOCAL_DISK(2);
+    LOCAL_DISK(2),
+    /** A block device that clients reach by themselves. */
+    NOF(3);
 
     private final int number;
 

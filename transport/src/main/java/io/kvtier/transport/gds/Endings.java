@@ -69,9 +69,9 @@ final class Endings {
             "cancelled on its way; how much of it was moved is unknown"));
     }
 
-    /** A failure that another transport need not share. */
+    /** A failure without a code that another transport need not share. */
     private static TransferFailure failure(final Slice slice, final TransferFailure.Kind kind, final String message) {
-        return new TransferFailure(kind, "cufile", 0, true, slice.segment().name(), slice.offset(), slice.length(),
+        return new TransferFailure(kind, "", 0, true, slice.segment().name(), slice.offset(), slice.length(),
             message);
     }
 }

@@ -80,7 +80,7 @@ final class ClientConnection {
             return connection;
         } catch (final IOException e) {
             closeQuietly(plain);
-            throw new RpcException(RpcStatus.DISCONNECTED, "cannot connect to " + peer + ": " + e.getMessage(), e);
+            throw new RpcException(RpcStatus.UNREACHABLE, "cannot connect to " + peer + ": " + e.getMessage(), e);
         } catch (final MalformedMessageException e) {
             closeQuietly(plain);
             throw new RpcException(RpcStatus.MALFORMED, peer + " does not speak this protocol: " + e.getMessage(), e);
@@ -103,16 +103,16 @@ final class ClientConnection {
         return broken != null;
     }
 
-    byte[] call(final int method, final byte[] body, final long timeoutMs) {
-        if (body.length > maxRequest) {
-            throw new RpcException(RpcStatus.TOO_LARGE, "a request of " + body.length + " bytes; " + peer + " takes "
+    byte[] call(final int method, final byte[] body, final int length, final long timeoutMs) {
+        if (length > maxRequest) {
+            throw new RpcException(RpcStatus.TOO_LARGE, "a request of " + length + " bytes; " + peer + " takes "
                 + maxRequest, null);
         }
         final long id = ids.incrementAndGet();
         final Call call = new Call();
         calls.put(id, call);
         try {
-            send(id, method, body, timeoutMs);
+            send(id, method, timeoutMs, body, length);
             await(call, method, timeoutMs);
         } finally {
             calls.remove(id);
@@ -131,8 +131,8 @@ final class ClientConnection {
         calls.values().forEach(call -> call.end(null, broken));
     }
 
-    private void send(final long id, final int method, final byte[] body, final long timeoutMs) {
-        if (!out.add(RpcFrame.CALL, method, id, timeoutMs, body)) {
+    private void send(final long id, final int method, final long timeoutMs, final byte[] body, final int length) {
+        if (!out.add(RpcFrame.CALL, method, id, timeoutMs, body, length)) {
             throw new RpcException(RpcStatus.BUSY, peer + " does not take the calls that wait to be sent", null);
         }
         try {

@@ -35,9 +35,15 @@ final class FrameOutput {
 
     /** Adds a frame; false when too much is waiting already, and nothing was added. */
     boolean add(final int type, final int code, final long id, final long limitMs, final byte[] body) {
+        return add(type, code, id, limitMs, body, body.length);
+    }
+
+    /** The same with a body that is the beginning of an array. */
+    boolean add(final int type, final int code, final long id, final long limitMs, final byte[] body,
+        final int length) {
         fillLock.lock();
         try {
-            final int needed = RpcFrame.HEADER_BYTES + body.length;
+            final int needed = RpcFrame.HEADER_BYTES + length;
             if (filled > 0 && filled > maxPending - needed) {
                 return false;
             }
@@ -47,8 +53,8 @@ final class FrameOutput {
                 filling = larger;
             }
             RpcFrame.put(filling, filled, type, code, id);
-            RpcFrame.putSizes(filling, filled, (int) Math.min(limitMs, Integer.MAX_VALUE), body.length);
-            System.arraycopy(body, 0, filling, filled + RpcFrame.HEADER_BYTES, body.length);
+            RpcFrame.putSizes(filling, filled, (int) Math.min(limitMs, Integer.MAX_VALUE), length);
+            System.arraycopy(body, 0, filling, filled + RpcFrame.HEADER_BYTES, length);
             filled += needed;
             return true;
         } finally {

@@ -78,11 +78,22 @@ public final class RpcCall {
     /**
      * Answers.
      *
-     * @param reply MessagePack; not to be changed afterwards.
+     * @param reply MessagePack; not to be changed until this returns.
      */
     public void reply(final byte[] reply) {
         if (answered.compareAndSet(false, true)) {
-            owner.answer(RpcFrame.REPLY, 0, id, reply, counted);
+            owner.answer(RpcFrame.REPLY, 0, id, reply, reply.length, counted);
+        }
+    }
+
+    /**
+     * Answers.
+     *
+     * @param reply may be cleared and written to again when this returns.
+     */
+    public void reply(final MessageWriter reply) {
+        if (answered.compareAndSet(false, true)) {
+            owner.answer(RpcFrame.REPLY, 0, id, reply.buffer(), reply.length(), counted);
         }
     }
 
@@ -100,7 +111,7 @@ public final class RpcCall {
                 default -> owner.unexpected(method, error);
             };
             final byte[] text = Handshake.failureBody(failure.getMessage());
-            owner.answer(RpcFrame.FAILURE, failure.wireCode(), id, text, counted);
+            owner.answer(RpcFrame.FAILURE, failure.wireCode(), id, text, text.length, counted);
         }
     }
 }

@@ -47,6 +47,23 @@ public final class RpcClient implements AutoCloseable {
      * @throws RpcException when it failed, or may have.
      */
     public byte[] call(final int method, final byte[] body, final long timeoutMs) {
+        return call(method, body, body.length, timeoutMs);
+    }
+
+    /**
+     * Calls a method.
+     *
+     * @param method    its number.
+     * @param request   its request; not to be changed until this returns.
+     * @param timeoutMs milliseconds, connecting included; more than 0.
+     * @return its reply.
+     * @throws RpcException when it failed, or may have.
+     */
+    public byte[] call(final int method, final MessageWriter request, final long timeoutMs) {
+        return call(method, request.buffer(), request.length(), timeoutMs);
+    }
+
+    private byte[] call(final int method, final byte[] body, final int length, final long timeoutMs) {
         if (timeoutMs < 1) {
             throw new IllegalArgumentException("timeoutMs is " + timeoutMs + "; every call has a limit of at least 1");
         }
@@ -57,7 +74,7 @@ public final class RpcClient implements AutoCloseable {
             open = connect(deadline);
             left = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime()));
         }
-        return open.call(method, body, left);
+        return open.call(method, body, length, left);
     }
 
     /** Ends the connection: calls under way fail, and so do later ones. A second call does nothing. */

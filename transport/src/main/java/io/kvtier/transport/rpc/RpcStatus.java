@@ -22,10 +22,12 @@ public enum RpcStatus {
     SHUTTING_DOWN(8),
     /** The body is larger than the receiver takes. */
     TOO_LARGE(9),
-    /** The connection ended, or could not be made; whether the call was carried out is not known. Never sent. */
+    /** The connection ended; whether the call was carried out is not known. Never sent. */
     DISCONNECTED(-1),
     /** No answer in time; whether the call was carried out is not known. Never sent. */
     TIMEOUT(-2),
+    /** No connection could be made; the call was not carried out. Never sent. */
+    UNREACHABLE(-3),
     /** An error of the application, whose number {@link RpcException#applicationCode()} has. */
     APPLICATION(256);
 

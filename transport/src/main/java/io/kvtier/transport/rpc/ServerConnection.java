@@ -51,18 +51,19 @@ final class ServerConnection {
         return peer;
     }
 
-    void answer(final int type, final int code, final long id, final byte[] body, final boolean counted) {
+    void answer(final int type, final int code, final long id, final byte[] body, final int length,
+        final boolean counted) {
         if (!closed) {
-            add(type, code, id, body);
+            add(type, code, id, body, length);
         }
         if (counted) {
             server.calls().leave();
         }
     }
 
-    private void add(final int type, final int code, final long id, final byte[] body) {
+    private void add(final int type, final int code, final long id, final byte[] body, final int length) {
         final FrameOutput output = out;
-        if (!output.add(type, code, id, 0, body)) {
+        if (!output.add(type, code, id, 0, body, length)) {
             server.note("a client does not read its answers", peer, null);
             close();
         } else if (Thread.currentThread() != thread) {

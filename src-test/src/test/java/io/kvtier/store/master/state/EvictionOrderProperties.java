@@ -18,7 +18,7 @@ class EvictionOrderProperties {
 
     /** What the order should know of a replica: when its lease ends, and when it came to where it stands. */
     private static final class Place {
-        private final MemoryReplica replica = replica();
+        private final Residency replica = replica();
         private boolean in;
         private boolean leased;
         private long rank;
@@ -41,15 +41,15 @@ class EvictionOrderProperties {
                 order.remove(place.replica);
                 place.in = false;
             } else {
-                place.replica.owner().lease(now + random.nextInt(12) - 4);
+                place.replica.entry().lease(now + random.nextInt(12) - 4);
                 order.append(place.replica, now);
                 place.in = true;
-                place.leased = place.replica.owner().isLeased(now);
+                place.leased = place.replica.entry().isLeased(now);
                 place.rank = ++moves;
             }
             order.expireLeases(now);
             moves = expire(places, now, moves);
-            assertSame(oldest(places), order.oldest());
+            assertSame(oldest(places), order.oldest(true));
             assertEquals(places.stream().filter(one -> one.in).count(), order.size());
         }
     }
@@ -57,24 +57,24 @@ class EvictionOrderProperties {
     @Example
     void aLeaseThatEndsFirstIsNotKeptByOneThatWasLetGoBefore() {
         final EvictionOrder order = new EvictionOrder();
-        final MemoryReplica longRead = replica();
-        final MemoryReplica shortRead = replica();
-        longRead.owner().lease(10);
-        shortRead.owner().lease(15);
+        final Residency longRead = replica();
+        final Residency shortRead = replica();
+        longRead.entry().lease(10);
+        shortRead.entry().lease(15);
         order.append(shortRead, 6);
         order.append(longRead, 9);
         order.expireLeases(10);
-        assertSame(longRead, order.oldest());
+        assertSame(longRead, order.oldest(true));
         order.remove(longRead);
-        assertNull(order.oldest());
+        assertNull(order.oldest(true));
     }
 
     /** Leases that have ended become evictable in the order in which they ended, equal ones as they came. */
     private static long expire(final List<Place> places, final long now, final long moves) {
         final List<Place> ended = new ArrayList<>(places.stream().filter(place -> place.in && place.leased
-            && !place.replica.owner().isLeased(now)).toList());
-        ended.sort((a, b) -> a.replica.owner().leaseUntilMs() != b.replica.owner().leaseUntilMs()
-            ? Long.compare(a.replica.owner().leaseUntilMs(), b.replica.owner().leaseUntilMs())
+            && !place.replica.entry().isLeased(now)).toList());
+        ended.sort((a, b) -> a.replica.entry().leaseUntilMs() != b.replica.entry().leaseUntilMs()
+            ? Long.compare(a.replica.entry().leaseUntilMs(), b.replica.entry().leaseUntilMs())
             : Long.compare(a.rank, b.rank));
         long rank = moves;
         for (final Place place : ended) {
@@ -84,7 +84,7 @@ class EvictionOrderProperties {
         return rank;
     }
 
-    private static MemoryReplica oldest(final List<Place> places) {
+    private static Residency oldest(final List<Place> places) {
         Place oldest = null;
         for (final Place place : places) {
             if (place.in && !place.leased && (oldest == null || place.rank < oldest.rank)) {
@@ -94,8 +94,7 @@ class EvictionOrderProperties {
         return oldest == null ? null : oldest.replica;
     }
 
-    private static MemoryReplica replica() {
-        final ObjectEntry owner = new ObjectEntry(new ObjectRecord(ObjectKey.of("key"), 1, 1, false, 0, List.of()));
-        return new MemoryReplica(1, owner, null, 0, 1, 4096);
+    private static Residency replica() {
+        return new Residency(new ObjectEntry(ObjectKey.of("key")));
     }
 }

@@ -2,20 +2,30 @@ package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
-import io.kvtier.store.protocol.Command.OffloadResult;
-import io.kvtier.store.protocol.Command.StoredObject;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.replica.SegmentAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -51,12 +61,13 @@ final class MasterSimulation implements AutoCloseable {
     /** What the client's disk has: key and version. */
     private final Map<ObjectKey, Long> onDisk = new HashMap<>();
     private long nowMs;
+    private long attempt;
 
     MasterSimulation(final long seed, final double watermark, final double ratio, final long leaseMs) {
         random = new SplittableRandom(seed);
-        state = new MasterState(new MasterSettings(watermark, ratio, leaseMs, 50), new Effects() {
+        state = new MasterState(MasterSettings.embedded(watermark, ratio, leaseMs, 50), 1, new Effects() {
             @Override
-            public void offloadsQueued(final UUID clientId) {
+            public void workQueued(final UUID clientId, final WorkKind kind) {
                 assertEquals(CLIENT, clientId);
             }
 
@@ -65,9 +76,10 @@ final class MasterSimulation implements AutoCloseable {
                 // Nobody waits here.
             }
         });
-        apply(new Command.MountSegment(CLIENT, 7, 16 * UNIT, UNIT));
-        assertEquals(Command.Ack.STALE, apply(new Command.MountSegment(CLIENT, 7, UNIT, UNIT)), "the id is taken");
-        apply(new Command.MountLocalDisk(CLIENT));
+        apply(new SegmentCommand.Mount(CLIENT, spec(16 * UNIT)));
+        assertEquals(ErrorCode.SEGMENT_ALREADY_EXISTS, assertThrows(StoreException.class,
+            () -> apply(new SegmentCommand.Mount(CLIENT, spec(UNIT)))).code());
+        apply(new DiskCommand.MountDisk(CLIENT, "", 1 << 20));
     }
 
     void step() {
@@ -78,7 +90,7 @@ final class MasterSimulation implements AutoCloseable {
             case 5 -> startRead();
             case 6 -> endRead();
             case 7 -> remove();
-            case 8 -> tasks.addAll(apply(new Command.FetchOffloads(CLIENT, random.nextLong(1, 6 * UNIT))));
+            case 8 -> tasks.addAll(apply(new DiskCommand.FetchOffloads(CLIENT, random.nextLong(1, 6 * UNIT))));
             case 9 -> endOffload();
             case 10 -> startPromotion();
             case 11 -> endPromotion();
@@ -102,12 +114,12 @@ final class MasterSimulation implements AutoCloseable {
             while (!tasks.isEmpty()) {
                 endOffload();
             }
-            tasks.addAll(apply(new Command.FetchOffloads(CLIENT, Long.MAX_VALUE)));
+            tasks.addAll(apply(new DiskCommand.FetchOffloads(CLIENT, Long.MAX_VALUE)));
         } while (!tasks.isEmpty());
         for (int i = 0; i < KEYS; i++) {
-            apply(new Command.Remove(key(i), true));
+            apply(new ObjectCommand.Remove(key(i), true));
         }
-        final MasterStats stats = apply(new Command.Statistics());
+        final MasterStats stats = apply(new AdminCommand.Statistics());
         assertEquals(0, stats.objects());
         assertEquals(0, stats.memoryUsed());
         assertEquals(0, stats.memoryReplicas());
@@ -123,27 +135,29 @@ final class MasterSimulation implements AutoCloseable {
 
     private void startPut() {
         final ObjectKey key = key(random.nextInt(KEYS));
-        final PutStartReply reply = apply(new Command.PutStart(key, random.nextLong(0, 5 * UNIT)));
+        final PutStartReply reply = apply(new ObjectCommand.PutStart(CLIENT, ++attempt, key,
+            random.nextLong(0, 5 * UNIT), PutOptions.DEFAULT, false));
         if (reply instanceof PutStartReply.Started started) {
             assertFalse(isKnown(key), "a put was started though the key has a value");
-            writes.add(new Write(key, started.version(), started.memory()));
+            writes.add(new Write(key, started.version(),
+                (ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()));
         }
     }
 
     private void endPut() {
         if (!writes.isEmpty()) {
             final Write write = writes.remove(random.nextInt(writes.size()));
-            assertEquals(Command.Ack.OK, random.nextInt(4) == 0
-                ? apply(new Command.PutRevoke(write.key(), write.version()))
-                : apply(new Command.PutEnd(write.key(), write.version())));
-            assertEquals(Command.Ack.STALE, apply(new Command.PutEnd(write.key(), write.version())), "ended twice");
-            assertEquals(Command.Ack.STALE, apply(new Command.PutRevoke(write.key(), write.version())));
+            final boolean revoked = random.nextInt(4) == 0;
+            assertEquals(Command.Ack.OK, revoked ? apply(revoke(write)) : apply(end(write)));
+            assertEquals(revoked ? Command.Ack.STALE : Command.Ack.OK, apply(end(write)),
+                "an end that is repeated is told what came of it");
+            assertEquals(Command.Ack.STALE, apply(revoke(write)));
         }
     }
 
     private void startRead() {
         final ObjectKey key = key(random.nextInt(KEYS));
-        final ReadReply reply = apply(new Command.ReadStart(key));
+        final ReadReply reply = apply(new ObjectCommand.ReadStart(key, true));
         if (reply.held() != 0) {
             reads.add(new Read(key, reply.held(), range(reply)));
         }
@@ -152,12 +166,12 @@ final class MasterSimulation implements AutoCloseable {
     private void endRead() {
         if (!reads.isEmpty()) {
             final Read read = reads.remove(random.nextInt(reads.size()));
-            assertEquals(Command.Ack.OK, apply(new Command.ReadDone(read.key(), read.replicaId())));
+            assertEquals(Command.Ack.OK, apply(new ObjectCommand.ReadDone(read.key(), read.replicaId())));
         }
     }
 
     private void remove() {
-        apply(new Command.Remove(key(random.nextInt(KEYS)), random.nextBoolean()));
+        apply(new ObjectCommand.Remove(key(random.nextInt(KEYS)), random.nextBoolean()));
     }
 
     private void endOffload() {
@@ -168,22 +182,22 @@ final class MasterSimulation implements AutoCloseable {
         final OffloadResult[] results = OffloadResult.values();
         final OffloadResult result = random.nextInt(3) > 0 ? OffloadResult.STORED
             : results[random.nextInt(results.length)];
-        final Command.Ack ack = apply(new Command.OffloadDone(CLIENT, task, result, 99));
+        final Command.Ack ack = apply(new DiskCommand.OffloadDone(CLIENT, task, result, 99));
         if (result == OffloadResult.STORED) {
-            final boolean current = apply(new Command.Query(task.key())).version() == task.version();
+            final boolean current = apply(new ObjectCommand.Query(task.key())).version() == task.version();
             assertEquals(current ? Command.Ack.OK : Command.Ack.STALE, ack);
             if (current) {
                 onDisk.put(task.key(), task.version());
             }
         }
-        assertEquals(Command.Ack.STALE, apply(new Command.OffloadDone(CLIENT, task, result, 99)), "answered twice");
+        assertEquals(Command.Ack.STALE, apply(new DiskCommand.OffloadDone(CLIENT, task, result, 99)), "answered twice");
     }
 
     private void startPromotion() {
         final ObjectKey key = key(random.nextInt(KEYS));
-        final ReadReply object = apply(new Command.Query(key));
+        final ReadReply object = apply(new ObjectCommand.Query(key));
         if (object.found()) {
-            final PromotionReply reply = apply(new Command.PromotionStart(key, object.version()));
+            final PromotionReply reply = apply(new DiskCommand.PromotionStart(CLIENT, key, object.version()));
             if (reply.accepted()) {
                 promotions.add(new Promotion(key, object.version(), reply.replicaId(), reply.memory()));
             }
@@ -193,8 +207,8 @@ final class MasterSimulation implements AutoCloseable {
     private void endPromotion() {
         if (!promotions.isEmpty()) {
             final Promotion promotion = promotions.remove(random.nextInt(promotions.size()));
-            final ReadReply object = apply(new Command.Query(promotion.key()));
-            final Command.Ack ack = apply(new Command.PromotionEnd(promotion.key(), promotion.replicaId(),
+            final ReadReply object = apply(new ObjectCommand.Query(promotion.key()));
+            final Command.Ack ack = apply(new DiskCommand.PromotionEnd(CLIENT, promotion.key(), promotion.replicaId(),
                 random.nextInt(4) > 0));
             // Not found: removed, or its disk copy went meanwhile and the promotion is all that is left of it.
             if (object.found()) {
@@ -210,15 +224,15 @@ final class MasterSimulation implements AutoCloseable {
             return;
         }
         if (random.nextBoolean()) {
-            final boolean allowed = apply(new Command.EvictDisk(CLIENT,
+            final boolean allowed = apply(new DiskCommand.EvictDisk(CLIENT,
                 List.of(new StoredObject(key, version, 0, 99)))).getFirst();
             if (!allowed) {
                 return;
             }
         } else {
-            final ReadReply object = apply(new Command.Query(key));
+            final ReadReply object = apply(new ObjectCommand.Query(key));
             object.replicas().stream().filter(replica -> replica.type() == ReplicaType.LOCAL_DISK).forEach(replica ->
-                apply(new Command.ReplicaUnreadable(key, object.version(), replica.id())));
+                apply(new ObjectCommand.ReplicaUnreadable(key, object.version(), replica.id())));
         }
         onDisk.remove(key);
     }
@@ -229,7 +243,7 @@ final class MasterSimulation implements AutoCloseable {
         long objects = 0;
         long diskReplicas = 0;
         for (int i = 0; i < KEYS; i++) {
-            final ReadReply object = apply(new Command.Query(key(i)));
+            final ReadReply object = apply(new ObjectCommand.Query(key(i)));
             if (!object.found()) {
                 continue;
             }
@@ -254,7 +268,7 @@ final class MasterSimulation implements AutoCloseable {
                 claim(ranges, range);
             }
         });
-        final MasterStats stats = apply(new Command.Statistics());
+        final MasterStats stats = apply(new AdminCommand.Statistics());
         // An object whose disk copy went while it is being promoted lives on in the promotion, not yet readable.
         assertTrue(objects + writes.size() <= stats.objects()
             && stats.objects() <= objects + writes.size() + promotions.size(), "objects are lost or left over");
@@ -279,7 +293,8 @@ final class MasterSimulation implements AutoCloseable {
     }
 
     private boolean isKnown(final ObjectKey key) {
-        return apply(new Command.Query(key)).found() || writes.stream().anyMatch(write -> write.key().equals(key));
+        return apply(new ObjectCommand.Query(key)).found()
+            || writes.stream().anyMatch(write -> write.key().equals(key));
     }
 
     private static ReplicaDescriptor.Memory range(final ReadReply reply) {
@@ -289,6 +304,19 @@ final class MasterSimulation implements AutoCloseable {
 
     private <R> R apply(final Command<R> command) {
         return state.apply(command, nowMs);
+    }
+
+    private static ObjectCommand.PutEnd end(final Write write) {
+        return new ObjectCommand.PutEnd(CLIENT, write.key(), write.version(), ObjectCommand.Scope.ALL, false, 0);
+    }
+
+    private static ObjectCommand.PutRevoke revoke(final Write write) {
+        return new ObjectCommand.PutRevoke(CLIENT, write.key(), write.version(), ObjectCommand.Scope.ALL);
+    }
+
+    private static SegmentCommand.SegmentSpec spec(final long capacity) {
+        return new SegmentCommand.SegmentSpec("memory", SegmentCommand.Medium.MEMORY, capacity, UNIT,
+            SegmentAddress.local(new UUID(0, 7)), true);
     }
 
     private static ObjectKey key(final int i) {

@@ -1,28 +1,112 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.protocol.Command;
+import io.kvtier.store.DataType;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 
-/** Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad. */
+/**
+ * Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad.
+ *
+ * <p>What goes from the metadata while it lies on a disk is queued for the disk's owner to remove. A disk that goes is
+ * hidden at once and swept later: its replicas are those of its owner whose ids are not above the one that was the last
+ * when it went. What the same owner adopts afterwards has higher ids.
+ */
 final class DiskReplicas {
     private final ObjectCatalogue catalogue;
+    private final Effects effects;
+    private final Map<UUID, Disk> disks = new HashMap<>();
+    /** Last replica id of disks that went and are not swept yet. */
+    private final Map<UUID, Long> goneUpTo = new HashMap<>();
     private long count;
     private long evictions;
     private long promotions;
 
-    DiskReplicas(final ObjectCatalogue catalogue) {
+    private static final class Disk {
+        private final String endpoint;
+        private final long capacity;
+        private final ArrayDeque<StoredVersion> drops = new ArrayDeque<>();
+
+        Disk(final String endpoint, final long capacity) {
+            this.endpoint = endpoint;
+            this.capacity = capacity;
+        }
+    }
+
+    DiskReplicas(final ObjectCatalogue catalogue, final Effects effects) {
         this.catalogue = catalogue;
+        this.effects = effects;
+    }
+
+    /** A disk takes replicas from now on; a second time changes nothing. */
+    void mount(final DiskCommand.MountDisk mount) {
+        disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity()));
+    }
+
+    /** Hides what lies on a disk; false when it is not mounted. */
+    boolean unmount(final UUID clientId) {
+        if (disks.remove(clientId) == null) {
+            return false;
+        }
+        goneUpTo.put(clientId, catalogue.lastReplicaId());
+        return true;
+    }
+
+    boolean isMounted(final UUID clientId) {
+        return disks.containsKey(clientId);
+    }
+
+    /** Whether a replica that stands in a record may lie on a disk that has gone. */
+    boolean hasGone() {
+        return !goneUpTo.isEmpty();
+    }
+
+    boolean isGone(final Replica replica) {
+        if (!(replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk)) {
+            return false;
+        }
+        final Long last = goneUpTo.get(disk.clientId());
+        return last != null && replica.id() <= last;
+    }
+
+    /** Takes what has gone out of an object's record. */
+    void sweep(final ObjectEntry entry) {
+        if (entry.record() == null) {
+            return;
+        }
+        for (final Replica replica : entry.record().replicas()) {
+            if (isGone(replica)) {
+                count--;
+                catalogue.dropReplica(entry, replica.id());
+            }
+        }
+    }
+
+    /** All objects have been swept since the disks in question went. */
+    void swept(final Map<UUID, Long> which) {
+        // One that came back and went again meanwhile has a higher id, and is swept once more.
+        which.forEach((client, last) -> goneUpTo.remove(client, last));
+    }
+
+    Map<UUID, Long> gone() {
+        return Map.copyOf(goneUpTo);
     }
 
     /** A copy became durable. */
     void stored(final ObjectEntry entry, final UUID clientId, final long checksum) {
-        add(entry, clientId, checksum);
+        if (own(entry, clientId) == null) {
+            add(entry, clientId, checksum);
+        }
     }
 
     /** A copy was read back into memory. */
@@ -30,13 +114,37 @@ final class DiskReplicas {
         promotions++;
     }
 
-    /** An object went with all its replicas. */
-    void forget(final ObjectEntry entry) {
+    /**
+     * A value goes with all its disk replicas; owners are told to remove them.
+     *
+     * @param told whether an owner in the master's own process is told by the answer to the command, and needs no more.
+     */
+    void forget(final ObjectEntry entry, final boolean told) {
         for (final Replica replica : entry.record().replicas()) {
-            if (replica.type() == ReplicaType.LOCAL_DISK) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
                 count--;
+                if (!isGone(replica)) {
+                    queueDrop(entry, disk.clientId(), told);
+                }
             }
         }
+    }
+
+    private void queueDrop(final ObjectEntry entry, final UUID clientId, final boolean told) {
+        final Disk disk = disks.get(clientId);
+        if (disk != null && !(told && disk.endpoint.isEmpty())) {
+            disk.drops.add(new StoredVersion(entry.key(), entry.record().version()));
+            effects.workQueued(clientId, WorkKind.DROPS);
+        }
+    }
+
+    List<StoredVersion> fetchDrops(final UUID clientId, final int max) {
+        final Disk disk = disks.get(clientId);
+        final List<StoredVersion> fetched = new ArrayList<>();
+        while (disk != null && fetched.size() < max && !disk.drops.isEmpty()) {
+            fetched.add(disk.drops.remove());
+        }
+        return fetched;
     }
 
     /** Forgets one disk replica; false when it is not one, or gone. */
@@ -51,10 +159,10 @@ final class DiskReplicas {
         return false;
     }
 
-    /** Allows a value to go unless its object is leased and has no other copy. */
-    List<Boolean> evict(final Command.EvictDisk evict, final long nowMs) {
+    /** Allows a value to go unless its object is leased or pinned hard and has no other copy. */
+    List<Boolean> evict(final DiskCommand.EvictDisk evict, final long nowMs) {
         final List<Boolean> allowed = new ArrayList<>(evict.values().size());
-        for (final Command.StoredObject value : evict.values()) {
+        for (final DiskCommand.StoredObject value : evict.values()) {
             final ObjectEntry entry = catalogue.find(value.key(), value.version());
             final Replica replica = entry == null ? null : own(entry, evict.clientId());
             if (replica == null) {
@@ -63,7 +171,7 @@ final class DiskReplicas {
                 continue;
             }
             final boolean lastCopy = entry.record().replicas().size() == 1;
-            if (lastCopy && entry.isLeased(nowMs)) {
+            if (lastCopy && (entry.isLeased(nowMs) || entry.isHardPinned())) {
                 allowed.add(false);
                 continue;
             }
@@ -75,22 +183,43 @@ final class DiskReplicas {
     }
 
     /** Takes a value in that a client found, unless the key is taken by another version. */
-    List<Boolean> adopt(final Command.AdoptDisk adopt) {
+    List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
-        for (final Command.StoredObject value : adopt.values()) {
-            catalogue.versionSeen(value.version());
-            if (catalogue.find(value.key()) != null) {
-                adopted.add(false);
-                continue;
-            }
-            add(catalogue.add(value.key(), value.version(), value.size()), adopt.clientId(), value.checksum());
-            adopted.add(true);
+        for (final DiskCommand.StoredObject value : adopt.values()) {
+            adopted.add(isMounted(adopt.clientId()) && adoptOne(adopt.clientId(), value));
         }
         return adopted;
     }
 
+    private boolean adoptOne(final UUID clientId, final DiskCommand.StoredObject value) {
+        catalogue.versionSeen(value.version());
+        final ObjectEntry known = catalogue.find(value.key());
+        if (known == null) {
+            final ObjectEntry entry = catalogue.add(value.key());
+            entry.replace(new ObjectRecord(value.version(), value.size(), true, value.checksum(), DataType.UNKNOWN,
+                clientId, List.of()));
+            add(entry, clientId, value.checksum());
+            return true;
+        }
+        if (known.record() == null || known.record().version() != value.version()
+            || known.record().size() != value.size()) {
+            return false;
+        }
+        // Its owner, or another one, has a copy of the very same value: both are recorded.
+        sweep(known);
+        if (catalogue.find(value.key()) != known) {
+            return adoptOne(clientId, value);
+        }
+        stored(known, clientId, value.checksum());
+        return true;
+    }
+
     long count() {
         return count;
+    }
+
+    long capacity() {
+        return disks.values().stream().mapToLong(disk -> disk.capacity).sum();
     }
 
     long evictions() {
@@ -104,7 +233,7 @@ final class DiskReplicas {
     private void add(final ObjectEntry entry, final UUID clientId, final long checksum) {
         entry.replace(entry.record().withChecksum(checksum));
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
-            new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), "")));
+            new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disks.get(clientId).endpoint)));
         count++;
     }
 

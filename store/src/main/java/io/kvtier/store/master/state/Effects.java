@@ -1,16 +1,18 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.protocol.WorkKind;
 import java.util.UUID;
 
 /** What the state machine asks its runner to do after a command; never called back into the state. */
 public interface Effects {
     /**
-     * Offload tasks wait for a client.
+     * Something waits for a client to fetch it.
      *
      * @param clientId the client.
+     * @param kind     what.
      */
-    void offloadsQueued(UUID clientId);
+    void workQueued(UUID clientId, WorkKind kind);
 
-    /** Memory was freed, or something that kept memory from being freed has ended. */
+    /** Room was freed, or something that kept room from being freed has ended. */
     void spaceFreed();
 }

@@ -1,99 +1,120 @@
 package io.kvtier.store.master.state;
 
 /**
- * Memory replicas in the order in which they may be evicted: two lists linked through the replicas, one of those whose
- * lease has ended and one of those whose lease runs.
+ * What may be evicted from one medium, in order: three lists linked through the residencies. One of those whose lease
+ * runs, one of those that are pinned softly, one of the others.
  *
- * <p>With one lease time the order of last use is the order of lease end. So a replica that is used goes to the young
- * end of the leased list (or of the evictable one when leases are off), past those few whose lease ends later because
- * their shorter reads ended first, and before an allocation those whose lease has ended move over in order. An eviction
- * then takes from the old end of the evictable list and looks at nothing else; replicas that are held are in neither
- * list.
+ * <p>With one lease time the order of last use is the order of lease end. So what is used goes to the young end of the
+ * leased list (or of another one when leases are off), past those few whose lease ends later because their shorter
+ * reads ended first; and before an eviction those whose lease has ended move over in order. A lease that is prolonged
+ * moves nothing: it is noticed when the earlier end comes, and the residency goes to where the later one belongs. An
+ * eviction then takes from the old end of a list and looks at nothing else, except at members of a group that is leased
+ * through another member, which move to the leased list when they are met.
  */
 final class EvictionOrder {
     /** One linked list; {@code oldest} is evicted first. */
     static final class List {
-        private MemoryReplica oldest;
-        private MemoryReplica newest;
+        private Residency oldest;
+        private Residency newest;
         private long size;
     }
 
-    private final List evictable = new List();
+    private final List plain = new List();
+    private final List softPinned = new List();
     private final List leased = new List();
 
-    /** Appends a replica that has just been used, written or let go. */
-    void append(final MemoryReplica replica, final long nowMs) {
-        if (!replica.owner().isLeased(nowMs)) {
-            insert(evictable, evictable.newest, replica);
+    /** Appends what has just been used, written or let go. */
+    void append(final Residency residency, final long nowMs) {
+        final ObjectEntry entry = residency.entry();
+        if (!entry.isLeased(nowMs)) {
+            final List list = entry.isSoftPinned(nowMs) ? softPinned : plain;
+            insert(list, list.newest, residency);
             return;
         }
-        MemoryReplica before = leased.newest;
-        while (before != null && before.owner().leaseUntilMs() > replica.owner().leaseUntilMs()) {
+        residency.linkedUntilMs(entry.leaseUntilMs());
+        Residency before = leased.newest;
+        while (before != null && before.linkedUntilMs() > residency.linkedUntilMs()) {
             before = before.older();
         }
-        insert(leased, before, replica);
+        insert(leased, before, residency);
     }
 
-    /** Puts a replica back where it is evicted next. */
-    void putBack(final MemoryReplica replica) {
-        insert(evictable, null, replica);
+    /** A use: to the young end; what is leased already stays where it is. */
+    void used(final Residency residency, final long nowMs) {
+        if (residency.list() != leased) {
+            remove(residency);
+            append(residency, nowMs);
+        }
     }
 
-    /** Takes a replica out, if it is in. */
-    void remove(final MemoryReplica replica) {
-        final List list = replica.list();
+    /** Puts something back where it is evicted next. */
+    void putBack(final Residency residency) {
+        insert(plain, null, residency);
+    }
+
+    /** Takes something out, if it is in. */
+    void remove(final Residency residency) {
+        final List list = residency.list();
         if (list == null) {
             return;
         }
-        if (replica.older() == null) {
-            list.oldest = replica.newer();
+        if (residency.older() == null) {
+            list.oldest = residency.newer();
         } else {
-            replica.older().newer(replica.newer());
+            residency.older().newer(residency.newer());
         }
-        if (replica.newer() == null) {
-            list.newest = replica.older();
+        if (residency.newer() == null) {
+            list.newest = residency.older();
         } else {
-            replica.newer().older(replica.older());
+            residency.newer().older(residency.older());
         }
-        replica.list(null);
-        replica.older(null);
-        replica.newer(null);
+        residency.list(null);
+        residency.older(null);
+        residency.newer(null);
         list.size--;
     }
 
     /** Moves those over whose lease has ended. */
     void expireLeases(final long nowMs) {
-        while (leased.oldest != null && !leased.oldest.owner().isLeased(nowMs)) {
-            final MemoryReplica replica = leased.oldest;
-            remove(replica);
-            insert(evictable, evictable.newest, replica);
+        while (leased.oldest != null && leased.oldest.linkedUntilMs() <= nowMs) {
+            final Residency residency = leased.oldest;
+            remove(residency);
+            append(residency, nowMs);
+        }
+    }
+
+    /** A soft pin has ended or begun: to the young end of the list that is right now. */
+    void pinChanged(final Residency residency, final long nowMs) {
+        if (residency.list() == plain || residency.list() == softPinned) {
+            remove(residency);
+            append(residency, nowMs);
         }
     }
 
     /** The next victim, or null when nothing may be evicted. */
-    MemoryReplica oldest() {
-        return evictable.oldest;
+    Residency oldest(final boolean evenSoftPinned) {
+        return plain.oldest == null && evenSoftPinned ? softPinned.oldest : plain.oldest;
     }
 
     long size() {
-        return evictable.size + leased.size;
+        return plain.size + softPinned.size + leased.size;
     }
 
-    /** Links a replica behind another one, or at the old end when that is null. */
-    private static void insert(final List list, final MemoryReplica older, final MemoryReplica replica) {
-        final MemoryReplica newer = older == null ? list.oldest : older.newer();
-        replica.list(list);
-        replica.older(older);
-        replica.newer(newer);
+    /** Links something behind another one, or at the old end when that is null. */
+    private static void insert(final List list, final Residency older, final Residency residency) {
+        final Residency newer = older == null ? list.oldest : older.newer();
+        residency.list(list);
+        residency.older(older);
+        residency.newer(newer);
         if (older == null) {
-            list.oldest = replica;
+            list.oldest = residency;
         } else {
-            older.newer(replica);
+            older.newer(residency);
         }
         if (newer == null) {
-            list.newest = replica;
+            list.newest = residency;
         } else {
-            newer.older(replica);
+            newer.older(residency);
         }
         list.size++;
     }

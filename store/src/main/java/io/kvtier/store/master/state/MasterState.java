@@ -1,15 +1,20 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.PutOutcome;
-import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.AdminCommand.EvictReply;
+import io.kvtier.store.protocol.AdminCommand.TickReply;
+import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
-import io.kvtier.store.protocol.Command.RemoveReply;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
-import io.kvtier.store.protocol.PromotionReply;
-import io.kvtier.store.protocol.PutStartReply;
-import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,24 +25,42 @@ import java.util.List;
  * closing frees the tables of the allocators.
  */
 public final class MasterState implements AutoCloseable {
-    private final MasterSettings settings;
-    private final ObjectCatalogue catalogue = new ObjectCatalogue();
-    private final Segments segments = new Segments();
+    private final SoftPins pins;
+    private final ObjectCatalogue catalogue;
+    private final Segments segments;
+    private final Clients clients;
     private final Offloads offloads;
-    private final MemoryTier memory;
-    private final DiskReplicas disk;
+    private final Tiers tiers;
+    private final Reads reads;
+    private final Writes writes;
+    private final Promotions promotions;
+    private final Removals removals;
+    private final SegmentCommands segmentCommands;
+    private final Sweeps sweeps;
 
     /**
      * An empty state.
      *
      * @param settings what it is told once.
+     * @param term     a number that no master before it had, by which clients see that it is another one.
      * @param effects  called while a command is applied.
      */
-    public MasterState(final MasterSettings settings, final Effects effects) {
-        this.settings = settings;
+    public MasterState(final MasterSettings settings, final long term, final Effects effects) {
+        pins = new SoftPins(settings.pins());
+        catalogue = new ObjectCatalogue(pins);
+        segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
+        clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs());
-        memory = new MemoryTier(settings, catalogue, segments, offloads, effects);
-        disk = new DiskReplicas(catalogue);
+        tiers = new Tiers(catalogue, segments,
+            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, offloads, effects),
+            new SpaceTier(Medium.NOF, settings, catalogue, segments, offloads, effects),
+            new DiskReplicas(catalogue, effects), pins);
+        reads = new Reads(settings.leaseMs(), tiers);
+        writes = new Writes(settings, tiers, clients);
+        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients);
+        removals = new Removals(tiers, promotions);
+        segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, promotions);
+        sweeps = new Sweeps(tiers, writes, promotions);
     }
 
     /**
@@ -47,33 +70,99 @@ public final class MasterState implements AutoCloseable {
      * @param command what happens.
      * @param nowMs   when, in milliseconds of any clock that does not go back.
      * @return the answer.
+     * @throws StoreException when it is refused; the state is then what it was.
      */
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {
         return (R) switch (command) {
-            case Command.ReadStart read -> readStart(read, nowMs);
-            case Command.ReadDone done -> readDone(done, nowMs);
-            case Command.PutStart put -> putStart(put, nowMs);
-            case Command.PutEnd put -> putEnd(put, nowMs);
-            case Command.PutRevoke put -> putRevoke(put, nowMs);
-            case Command.Exists exists -> exists(exists, nowMs);
-            case Command.Query query -> query(query);
-            case Command.Remove remove -> remove(remove, nowMs);
-            case Command.FetchOffloads fetch -> fetchOffloads(fetch, nowMs);
-            case Command.OffloadDone done -> offloadDone(done, nowMs);
-            case Command.PromotionStart start -> promotionStart(start, nowMs);
-            case Command.PromotionEnd end -> promotionEnd(end, nowMs);
-            case Command.ReplicaUnreadable unreadable -> unreadable(unreadable);
-            case Command.EvictDisk evict -> disk.evict(evict, nowMs);
-            case Command.AdoptDisk adopt -> disk.adopt(adopt);
-            case Command.MountSegment mount -> ack(segments.mount(mount.clientId(), mount.segmentId(),
-                mount.capacity(), mount.unit()));
-            case Command.MountLocalDisk mount -> {
-                offloads.mount(mount.clientId());
-                yield Ack.OK;
-            }
-            case Command.Statistics ignored -> statistics();
+            case ObjectCommand<?> object -> object(object, nowMs);
+            case SegmentCommand<?> segment -> segment(segment, nowMs);
+            case DiskCommand<?> disk -> disk(disk, nowMs);
+            case AdminCommand<?> admin -> admin(admin, nowMs);
+            case Batch<?> batch -> batch(batch, nowMs);
+            default -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "this master does not know "
+                + command.getClass().getSimpleName());
         };
+    }
+
+    private Object object(final ObjectCommand<?> command, final long nowMs) {
+        return switch (command) {
+            case ObjectCommand.ReadStart read -> reads.start(read, nowMs);
+            case ObjectCommand.ReadDone done -> reads.done(done, nowMs);
+            case ObjectCommand.PutStart put -> writes.start(put, nowMs);
+            case ObjectCommand.PutEnd put -> writes.end(put, nowMs);
+            case ObjectCommand.PutRevoke put -> writes.revoke(put, nowMs);
+            case ObjectCommand.Exists exists -> reads.exists(exists, nowMs);
+            case ObjectCommand.Query query -> reads.query(query);
+            case ObjectCommand.Remove remove -> removals.remove(remove, nowMs);
+            case ObjectCommand.Find find -> reads.find(find, nowMs);
+            case ObjectCommand.RemoveMatching remove -> removals.removeMatching(remove, nowMs);
+            case ObjectCommand.ReplicaClear clear -> removals.clear(clear, nowMs);
+            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable);
+        };
+    }
+
+    private Object segment(final SegmentCommand<?> command, final long nowMs) {
+        return switch (command) {
+            case SegmentCommand.Ping ping -> segmentCommands.ping(ping, nowMs);
+            case SegmentCommand.Mount mount -> segmentCommands.mount(mount, nowMs);
+            case SegmentCommand.Unmount unmount -> segmentCommands.unmount(unmount, nowMs);
+            case SegmentCommand.Segments ignored -> segments.list();
+            case SegmentCommand.Probed probed -> segmentCommands.probed(probed);
+            case SegmentCommand.Clients ignored -> clients.list(nowMs);
+        };
+    }
+
+    private Object disk(final DiskCommand<?> command, final long nowMs) {
+        return switch (command) {
+            case DiskCommand.MountDisk mount -> mountDisk(mount, nowMs);
+            case DiskCommand.UnmountDisk unmount -> segmentCommands.unmountDisk(unmount.clientId(), nowMs);
+            case DiskCommand.FetchOffloads fetch -> fetchOffloads(fetch, nowMs);
+            case DiskCommand.OffloadDone done -> offloadDone(done, nowMs);
+            case DiskCommand.PromotionStart start -> promotions.start(start, nowMs);
+            case DiskCommand.PromotionEnd end -> promotions.end(end, nowMs);
+            case DiskCommand.EvictDisk evict -> tiers.disk().evict(evict, nowMs);
+            case DiskCommand.AdoptDisk adopt -> tiers.disk().adopt(adopt);
+            case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch.clientId(), fetch.max());
+        };
+    }
+
+    private Object admin(final AdminCommand<?> command, final long nowMs) {
+        return switch (command) {
+            case AdminCommand.Tick ignored -> tick(nowMs);
+            case AdminCommand.Statistics ignored -> statistics();
+            case AdminCommand.Evict evict -> {
+                final SpaceTier.Evicted evicted = tiers.memory().evict(evict.share(), evict.least(), nowMs);
+                yield new EvictReply(evicted.objects(), evicted.bytes());
+            }
+            default -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "this master does not know "
+                + command.getClass().getSimpleName());
+        };
+    }
+
+    private List<BatchResult<Object>> batch(final Batch<?> batch, final long nowMs) {
+        final List<BatchResult<Object>> results = new ArrayList<>(batch.items().size());
+        for (final Command<?> item : batch.items()) {
+            try {
+                results.add(new BatchResult<>(apply(item, nowMs), null));
+            } catch (final StoreException e) {
+                results.add(new BatchResult<>(null, e));
+            }
+        }
+        return results;
+    }
+
+    /** Ends what has run out; everything here costs what it ends, or a bounded part of what is to be swept. */
+    private TickReply tick(final long nowMs) {
+        segmentCommands.expire(nowMs);
+        writes.expire(nowMs);
+        promotions.expire(nowMs);
+        for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
+            tiers.pinChanged(entry, nowMs);
+        }
+        tiers.memory().advance(nowMs);
+        tiers.nof().advance(nowMs);
+        return new TickReply(sweeps.advance(nowMs));
     }
 
     @Override
@@ -81,174 +170,46 @@ public final class MasterState implements AutoCloseable {
         segments.close();
     }
 
-    private PutStartReply putStart(final Command.PutStart put, final long nowMs) {
-        final ObjectEntry known = catalogue.find(put.key());
-        if (known != null) {
-            return new PutStartReply.Taken(known.record().isReadable() ? PutOutcome.ALREADY_EXISTS
-                : PutOutcome.BEING_WRITTEN);
-        }
-        if (put.size() > segments.largestSegment()) {
-            return new PutStartReply.TooLarge(segments.largestSegment());
-        }
-        final ObjectEntry entry = catalogue.add(put.key(), catalogue.nextVersion(), put.size());
-        final MemoryReplica replica = memory.place(entry, put.size(), nowMs);
-        if (replica == null) {
-            catalogue.remove(entry);
-            return new PutStartReply.NoSpace(memory.mayComeFree());
-        }
-        return new PutStartReply.Started(entry.record().version(), replica.descriptor());
-    }
-
-    private Ack putEnd(final Command.PutEnd put, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(put.key(), put.version());
-        if (entry == null || entry.memory() == null || entry.record().isReadable()) {
-            return Ack.STALE;
-        }
-        memory.completed(entry.memory(), nowMs);
+    private Ack mountDisk(final DiskCommand.MountDisk mount, final long nowMs) {
+        clients.appeared(mount.clientId(), nowMs);
+        tiers.disk().mount(mount);
+        offloads.mount(mount.clientId());
         return Ack.OK;
     }
 
-    private Ack putRevoke(final Command.PutRevoke put, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(put.key(), put.version());
-        if (entry == null || entry.memory() == null || entry.record().isReadable()) {
-            return Ack.STALE;
-        }
-        abandon(entry.memory(), nowMs);
-        return Ack.OK;
-    }
-
-    private ReadReply readStart(final Command.ReadStart read, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(read.key());
-        if (entry == null || !entry.record().isReadable()) {
-            return ReadReply.NOT_FOUND;
-        }
-        entry.lease(nowMs + settings.leaseMs());
-        final MemoryReplica replica = entry.memory();
-        if (replica == null || !replica.isComplete()) {
-            return reply(entry.record(), 0);
-        }
-        replica.used();
-        memory.hold(replica);
-        return reply(entry.record(), replica.id());
-    }
-
-    private Ack readDone(final Command.ReadDone done, final long nowMs) {
-        final MemoryReplica replica = memory.heldReplica(done.key(), done.replicaId());
-        if (replica == null) {
-            return Ack.STALE;
-        }
-        memory.release(replica, nowMs);
-        return Ack.OK;
-    }
-
-    private Boolean exists(final Command.Exists exists, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(exists.key());
-        if (entry == null || !entry.record().isReadable()) {
-            return false;
-        }
-        entry.lease(nowMs + settings.leaseMs());
-        if (entry.memory() != null && entry.memory().isComplete()) {
-            memory.used(entry.memory(), nowMs);
-        }
-        return true;
-    }
-
-    private ReadReply query(final Command.Query query) {
-        final ObjectEntry entry = catalogue.find(query.key());
-        return entry == null || !entry.record().isReadable() ? ReadReply.NOT_FOUND : reply(entry.record(), 0);
-    }
-
-    private RemoveReply remove(final Command.Remove remove, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(remove.key());
-        if (entry == null) {
-            return new RemoveReply(RemoveOutcome.NOT_FOUND, 0);
-        }
-        if (!entry.record().isReadable()) {
-            return new RemoveReply(RemoveOutcome.BEING_WRITTEN, 0);
-        }
-        if (!remove.force() && entry.isLeased(nowMs)) {
-            return new RemoveReply(RemoveOutcome.LEASED, 0);
-        }
-        final long version = entry.record().version();
-        catalogue.remove(entry);
-        disk.forget(entry);
-        if (entry.memory() != null) {
-            memory.drop(entry.memory());
-        }
-        return new RemoveReply(RemoveOutcome.REMOVED, version);
-    }
-
-    private List<OffloadTask> fetchOffloads(final Command.FetchOffloads fetch, final long nowMs) {
-        final List<MemoryReplica> orphans = new ArrayList<>();
+    private List<OffloadTask> fetchOffloads(final DiskCommand.FetchOffloads fetch, final long nowMs) {
+        final List<PlacedReplica> orphans = new ArrayList<>();
         final List<OffloadTask> tasks = offloads.fetch(fetch.clientId(), fetch.maxBytes(), orphans);
-        orphans.forEach(orphan -> memory.release(orphan, nowMs));
+        orphans.forEach(orphan -> tiers.memory().release(orphan, nowMs));
         return tasks;
     }
 
-    private Ack offloadDone(final Command.OffloadDone done, final long nowMs) {
-        final MemoryReplica replica = offloads.end(done.clientId(), done.task().replicaId(), done.result(), nowMs);
+    private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
+        final PlacedReplica replica = offloads.end(done.clientId(), done.task().replicaId(), done.result(), nowMs);
         if (replica == null) {
             return Ack.STALE;
         }
         final ObjectEntry entry = replica.owner();
-        final boolean stored = entry != null && done.result() == Command.OffloadResult.STORED;
+        final boolean stored = entry != null && done.result() == DiskCommand.OffloadResult.STORED;
         if (stored) {
-            disk.stored(entry, done.clientId(), done.checksum());
+            tiers.disk().stored(entry, done.clientId(), done.checksum());
         }
-        memory.offloadEnded(replica, stored, nowMs);
-        return ack(stored || entry != null);
+        tiers.memory().offloadEnded(replica, stored, nowMs);
+        return stored || entry != null ? Ack.OK : Ack.STALE;
     }
 
-    private PromotionReply promotionStart(final Command.PromotionStart start, final long nowMs) {
-        final ObjectEntry entry = catalogue.find(start.key(), start.version());
-        if (entry == null || entry.memory() != null || !entry.record().isReadable()) {
-            return PromotionReply.DECLINED;
-        }
-        final MemoryReplica replica = memory.place(entry, entry.record().size(), nowMs);
-        return replica == null ? PromotionReply.DECLINED : new PromotionReply(replica.id(), replica.descriptor());
-    }
-
-    private Ack promotionEnd(final Command.PromotionEnd end, final long nowMs) {
-        final MemoryReplica replica = memory.heldReplica(end.key(), end.replicaId());
-        if (replica == null || replica.isComplete()) {
-            return Ack.STALE;
-        }
-        if (replica.owner() == null) {
-            memory.release(replica, nowMs);
-            return Ack.STALE;
-        }
-        if (end.success()) {
-            disk.promoted();
-            memory.completed(replica, nowMs);
-        } else {
-            abandon(replica, nowMs);
-        }
-        return Ack.OK;
-    }
-
-    private Ack unreadable(final Command.ReplicaUnreadable unreadable) {
+    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
-        return ack(entry != null && disk.drop(entry, unreadable.replicaId()));
-    }
-
-    /** Ends a write that will not be completed: the writer's hold and the replica go together. */
-    private void abandon(final MemoryReplica replica, final long nowMs) {
-        memory.drop(replica);
-        memory.release(replica, nowMs);
+        return entry != null && tiers.disk().drop(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {
-        return new MasterStats(catalogue.size(), segments.capacity(), segments.used(), segments.replicas(),
-            memory.held(), memory.evictions(), memory.evictionsWithoutCopy(), disk.count(), disk.evictions(),
-            offloads.ended(), offloads.failed(), offloads.pending(), disk.promotions());
-    }
-
-    private static ReadReply reply(final ObjectRecord object, final long held) {
-        return new ReadReply(object.version(), object.size(), object.replicas(), held, object.checksummed(),
-            object.checksum());
-    }
-
-    private static Ack ack(final boolean done) {
-        return done ? Ack.OK : Ack.STALE;
+        return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
+            segments.replicas(), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
+            tiers.memory().evictionsWithoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
+            offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
+            segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),
+            writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
+            catalogue.groups());
     }
 }

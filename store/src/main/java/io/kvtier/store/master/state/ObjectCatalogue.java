@@ -2,47 +2,115 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.replica.Replica;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** All objects by name, and the numbers that tell one object or replica from every other. */
+/**
+ * All objects by name, and the numbers that tell one object or replica from every other.
+ *
+ * <p>In buckets, each a table of its own: none of them ever grows so large that its growth is felt, and a scan is a
+ * walk over buckets whose cursor needs nothing kept between its parts.
+ */
 final class ObjectCatalogue {
-    private final Map<ObjectKey, ObjectEntry> entries = new HashMap<>();
+    static final int BUCKETS = 4096;
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // An array of a generic type cannot be made otherwise.
+    private final Map<ObjectKey, ObjectEntry>[] buckets = new Map[BUCKETS];
+    private final Map<ObjectKey, ObjectGroup> groups = new HashMap<>();
+    private final SoftPins pins;
+    private long size;
     private long lastVersion;
     private long lastReplicaId;
 
+    ObjectCatalogue(final SoftPins pins) {
+        this.pins = pins;
+    }
+
     /** The entry, or null. */
     ObjectEntry find(final ObjectKey key) {
-        return entries.get(key);
+        final Map<ObjectKey, ObjectEntry> bucket = buckets[index(key)];
+        return bucket == null ? null : bucket.get(key);
     }
 
-    /** The entry when it still is that object, or null. */
+    /** The entry when its readable value still is that version, or null. */
     ObjectEntry find(final ObjectKey key, final long version) {
-        final ObjectEntry entry = entries.get(key);
-        return entry != null && entry.record().version() == version ? entry : null;
+        final ObjectEntry entry = find(key);
+        return entry != null && entry.record() != null && entry.record().version() == version ? entry : null;
     }
 
-    ObjectEntry add(final ObjectKey key, final long version, final long size) {
-        final ObjectEntry entry = new ObjectEntry(new ObjectRecord(key, version, size, false, 0, List.of()));
-        entries.put(key, entry);
+    /** The objects of one bucket, not to be changed while they are walked over. */
+    Collection<ObjectEntry> bucket(final int index) {
+        return buckets[index] == null ? List.of() : buckets[index].values();
+    }
+
+    ObjectEntry add(final ObjectKey key) {
+        final ObjectEntry entry = new ObjectEntry(key);
+        final int index = index(key);
+        if (buckets[index] == null) {
+            buckets[index] = new HashMap<>();
+        }
+        buckets[index].put(key, entry);
+        size++;
         return entry;
     }
 
+    /**
+     * The one way out: takes an object out of the catalogue and of everything that knows it by name. Its replicas are
+     * the caller's to free.
+     */
     void remove(final ObjectEntry entry) {
-        entries.remove(entry.record().key(), entry);
+        final int index = index(entry.key());
+        if (buckets[index] == null || !buckets[index].remove(entry.key(), entry)) {
+            return;
+        }
+        size--;
+        if (buckets[index].isEmpty()) {
+            buckets[index] = null;
+        }
+        leaveGroup(entry);
+        pins.unpin(entry);
     }
 
-    /** Takes a replica out of an object's record; the object goes with its last replica. */
+    /** An object of which nothing is left begins anew, under the same name. */
+    void renew(final ObjectEntry entry) {
+        leaveGroup(entry);
+        pins.unpin(entry);
+        entry.reset();
+    }
+
+    /** Takes a replica out of an object's record; the object goes with the last thing it has. */
     void dropReplica(final ObjectEntry entry, final long replicaId) {
-        entry.replace(entry.record().without(replicaId));
-        if (entry.record().replicas().isEmpty() && entry.memory() == null) {
+        if (entry.record() != null) {
+            entry.replace(entry.record().without(replicaId));
+        }
+        removeIfEmpty(entry);
+    }
+
+    void removeIfEmpty(final ObjectEntry entry) {
+        if (entry.isEmpty()) {
             remove(entry);
         }
     }
 
     void addReplica(final ObjectEntry entry, final Replica replica) {
         entry.replace(entry.record().with(replica));
+    }
+
+    /** Makes an object a member of its tenant's group of that name. */
+    void joinGroup(final ObjectEntry entry, final String name) {
+        final ObjectGroup group = groups.computeIfAbsent(ObjectKey.of(entry.key().tenant(), name),
+            key -> new ObjectGroup(key.tenant(), key.key()));
+        group.members().add(entry);
+        entry.group(group);
+    }
+
+    private void leaveGroup(final ObjectEntry entry) {
+        final ObjectGroup group = entry.group();
+        if (group != null && group.members().remove(entry) && group.members().isEmpty()) {
+            groups.remove(ObjectKey.of(group.tenant(), group.name()));
+        }
     }
 
     long nextVersion() {
@@ -58,7 +126,22 @@ final class ObjectCatalogue {
         return ++lastReplicaId;
     }
 
+    /** Replicas that exist have this id or a smaller one. */
+    long lastReplicaId() {
+        return lastReplicaId;
+    }
+
     long size() {
-        return entries.size();
+        return size;
+    }
+
+    long groups() {
+        return groups.size();
+    }
+
+    private static int index(final ObjectKey key) {
+        // The bucket's own table goes by the lower half of the hash.
+        final int hash = key.hashCode() * 0x9E3779B9;
+        return hash >>> Integer.SIZE - Integer.numberOfTrailingZeros(BUCKETS);
     }
 }

@@ -1,15 +1,32 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+
 /** The place of one object in the catalogue: its current record, and what changes too often to be part of it. */
 final class ObjectEntry {
+    private final ObjectKey key;
     private ObjectRecord record;
-    private MemoryReplica memory;
+    private PendingWrite pending;
+    private Residency memory;
+    private Residency nof;
+    private PlacedReplica promotion;
+    private ObjectGroup group;
+    private boolean hardPinned;
+    private boolean replicating;
+    private boolean reserved;
     private long leaseUntilMs;
+    private long softPinUntilMs;
 
-    ObjectEntry(final ObjectRecord record) {
-        this.record = record;
+    ObjectEntry(final ObjectKey key) {
+        this.key = key;
     }
 
+    ObjectKey key() {
+        return key;
+    }
+
+    /** What is known of the readable value; null while there has been none. */
     ObjectRecord record() {
         return record;
     }
@@ -18,25 +35,111 @@ final class ObjectEntry {
         record = changed;
     }
 
-    /** The memory replica, of any status; null when there is none. */
-    MemoryReplica memory() {
-        return memory;
+    /** Whether there is a complete replica, perhaps on a segment or disk that is just being swept. */
+    boolean isReadable() {
+        return record != null && !record.replicas().isEmpty();
     }
 
-    void memory(final MemoryReplica replica) {
-        memory = replica;
+    /** The write under way; null when there is none. */
+    PendingWrite pending() {
+        return pending;
+    }
+
+    void pending(final PendingWrite write) {
+        pending = write;
+    }
+
+    /** Its complete replicas on a medium; null when there are none. */
+    Residency residency(final Medium medium) {
+        return medium == Medium.MEMORY ? memory : nof;
+    }
+
+    void residency(final Medium medium, final Residency residency) {
+        if (medium == Medium.MEMORY) {
+            memory = residency;
+        } else {
+            nof = residency;
+        }
+    }
+
+    /** The memory replica that is being filled from a disk; null when there is none. */
+    PlacedReplica promotion() {
+        return promotion;
+    }
+
+    void promotion(final PlacedReplica replica) {
+        promotion = replica;
+    }
+
+    /** Whether nothing of the object is left. */
+    boolean isEmpty() {
+        return !isReadable() && pending == null && promotion == null && !reserved;
+    }
+
+    /** Keeps its place in the catalogue while room for it is looked for. */
+    void reserve(final boolean on) {
+        reserved = on;
+    }
+
+    /** Back to what it was when it was made; nothing of it may be left. */
+    void reset() {
+        record = null;
+        group = null;
+        hardPinned = false;
+        leaseUntilMs = 0;
+    }
+
+    ObjectGroup group() {
+        return group;
+    }
+
+    void group(final ObjectGroup joined) {
+        group = joined;
+    }
+
+    boolean isHardPinned() {
+        return hardPinned;
+    }
+
+    void pinHard() {
+        hardPinned = true;
+    }
+
+    /** Whether it is being copied or moved between segments. */
+    boolean isReplicating() {
+        return replicating;
+    }
+
+    void replicating(final boolean under) {
+        replicating = under;
     }
 
     boolean isLeased(final long nowMs) {
-        return leaseUntilMs > nowMs;
+        return leaseUntilMs() > nowMs;
     }
 
+    /** End of its own lease or its group's, whichever is later. */
     long leaseUntilMs() {
-        return leaseUntilMs;
+        return group == null ? leaseUntilMs : Math.max(leaseUntilMs, group.leaseUntilMs());
     }
 
     /** A lease is never shortened. */
     void lease(final long untilMs) {
         leaseUntilMs = Math.max(leaseUntilMs, untilMs);
+        if (group != null) {
+            group.lease(untilMs);
+        }
+    }
+
+    boolean isSoftPinned(final long nowMs) {
+        return softPinUntilMs > nowMs;
+    }
+
+    long softPinUntilMs() {
+        return softPinUntilMs;
+    }
+
+    void softPin(final long untilMs) {
+        softPinUntilMs = untilMs;
     }
 }

@@ -1,12 +1,14 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.protocol.Command.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.OffloadTask;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -17,14 +19,15 @@ import java.util.UUID;
  */
 final class Offloads {
     private final Map<UUID, Mailbox> mailboxes = new HashMap<>();
-    private final Map<Long, MemoryReplica> fetched = new HashMap<>();
+    private final Map<Long, PlacedReplica> fetched = new HashMap<>();
     private final long retryMs;
     private long pendingBytes;
     private long ended;
     private long failed;
 
     private static final class Mailbox {
-        private final ArrayDeque<MemoryReplica> queue = new ArrayDeque<>();
+        private final ArrayDeque<PlacedReplica> queue = new ArrayDeque<>();
+        private final Set<Long> fetched = new HashSet<>();
         private long failedUntilMs;
     }
 
@@ -37,26 +40,50 @@ final class Offloads {
         mailboxes.putIfAbsent(clientId, new Mailbox());
     }
 
-    /** Whether the owner of a replica's segment has a disk that takes it now. */
-    boolean accepts(final MemoryReplica replica, final long nowMs) {
+    /** The replica of an object whose owner has a disk that takes it now; null when there is none. */
+    PlacedReplica choose(final Residency residency, final long nowMs) {
+        PlacedReplica replica = residency.first();
+        while (replica != null && !accepts(replica, nowMs)) {
+            replica = replica.sibling();
+        }
+        return replica;
+    }
+
+    private boolean accepts(final PlacedReplica replica, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
         return mailbox != null && nowMs >= mailbox.failedUntilMs && !replica.isRefusedByDisk();
     }
 
-    /** Queues a replica that {@link #accepts} said yes to, and that the caller has just held for this. */
-    void queue(final MemoryReplica replica) {
+    /** Queues a replica that {@link #choose} gave, and that the caller has just held for this. */
+    void queue(final PlacedReplica replica) {
         replica.offloadStarted();
         pendingBytes += replica.allocated();
         mailboxes.get(replica.segment().clientId()).queue.add(replica);
     }
 
+    /** A client's disk takes nothing any more; the replicas of its tasks come back. */
+    List<PlacedReplica> unmount(final UUID clientId) {
+        final Mailbox mailbox = mailboxes.remove(clientId);
+        final List<PlacedReplica> ended = new ArrayList<>();
+        if (mailbox != null) {
+            ended.addAll(mailbox.queue);
+            mailbox.fetched.forEach(id -> ended.add(fetched.remove(id)));
+            ended.forEach(this::settle);
+        }
+        return ended;
+    }
+
+    boolean isMounted(final UUID clientId) {
+        return mailboxes.containsKey(clientId);
+    }
+
     /** Next tasks of a client. Replicas whose object is gone meanwhile come back in {@code orphans} instead. */
-    List<OffloadTask> fetch(final UUID clientId, final long maxBytes, final List<MemoryReplica> orphans) {
+    List<OffloadTask> fetch(final UUID clientId, final long maxBytes, final List<PlacedReplica> orphans) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final List<OffloadTask> tasks = new ArrayList<>();
         long bytes = 0;
         while (mailbox != null && !mailbox.queue.isEmpty()) {
-            final MemoryReplica next = mailbox.queue.peek();
+            final PlacedReplica next = mailbox.queue.peek();
             if (!tasks.isEmpty() && bytes + next.allocated() > maxBytes) {
                 break;
             }
@@ -68,18 +95,20 @@ final class Offloads {
             }
             bytes += next.allocated();
             fetched.put(next.id(), next);
-            final ObjectRecord object = next.owner().record();
-            tasks.add(new OffloadTask(object.key(), object.version(), next.id(), next.descriptor()));
+            mailbox.fetched.add(next.id());
+            final ObjectEntry object = next.owner();
+            tasks.add(new OffloadTask(object.key(), object.record().version(), next.id(), next.memory()));
         }
         return tasks;
     }
 
     /** Ends a fetched task; null when it is not known (any more). */
-    MemoryReplica end(final UUID clientId, final long replicaId, final OffloadResult result, final long nowMs) {
-        final MemoryReplica replica = fetched.remove(replicaId);
-        if (replica == null) {
+    PlacedReplica end(final UUID clientId, final long replicaId, final OffloadResult result, final long nowMs) {
+        final Mailbox mailbox = mailboxes.get(clientId);
+        if (mailbox == null || !mailbox.fetched.remove(replicaId)) {
             return null;
         }
+        final PlacedReplica replica = fetched.remove(replicaId);
         settle(replica);
         if (result == OffloadResult.STORED) {
             ended++;
@@ -89,7 +118,7 @@ final class Offloads {
         if (result == OffloadResult.VALUE_REFUSED) {
             replica.refuseByDisk();
         } else if (result == OffloadResult.DISK_FAILED) {
-            mailboxes.get(clientId).failedUntilMs = nowMs + retryMs;
+            mailbox.failedUntilMs = nowMs + retryMs;
         }
         return replica;
     }
@@ -111,7 +140,7 @@ final class Offloads {
         return failed;
     }
 
-    private void settle(final MemoryReplica replica) {
+    private void settle(final PlacedReplica replica) {
         replica.offloadEnded();
         pendingBytes -= replica.allocated();
     }

@@ -1,101 +1,227 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
+import io.kvtier.store.protocol.SegmentCommand.Status;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.UUID;
 
-/** The memory segments that clients lend, and what is allocated in each. */
+/**
+ * The segments that clients lend, and the ranges allocated in them: placed, resting, freed.
+ *
+ * <p>A range rests when somebody may still read or write it by a descriptor that he was given: until the end of the
+ * last lease on it, or of the time that a writer is given. Only then is it allocated again.
+ */
 final class Segments implements AutoCloseable {
-    /** One thread at a time allocates here, and placement must depend on nothing but the commands. */
-    private static final int ALLOCATOR_LANES = 1;
+    private final Map<UUID, LentSegment> mounted = new LinkedHashMap<>();
+    /** Those being swept, which nothing may be allocated or read in. */
+    private final Map<UUID, LentSegment> dying = new LinkedHashMap<>();
+    private final PriorityQueue<PlacedReplica> resting =
+        new PriorityQueue<>((a, b) -> Long.compare(a.restUntilMs(), b.restUntilMs()));
+    private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals());
+    private final Placement placement;
+    private final long reopenAfterMs;
+    /** When the next segment opens that rests as a whole; at the end of time when there is none. */
+    private long nextOpenMs = Long.MAX_VALUE;
 
-    private final Map<Long, Mounted> mounted = new LinkedHashMap<>();
-    private long replicas;
-
-    /** A segment and its allocator. */
-    static final class Mounted {
-        private final long id;
-        private final UUID clientId;
-        private final ExtentAllocator allocator;
-
-        Mounted(final long id, final UUID clientId, final ExtentAllocator allocator) {
-            this.id = id;
-            this.clientId = clientId;
-            this.allocator = allocator;
-        }
-
-        long id() {
-            return id;
-        }
-
-        UUID clientId() {
-            return clientId;
-        }
-
-        long capacity() {
-            return allocator.capacityBytes();
-        }
-
-        long used() {
-            return allocator.allocatedBytes();
-        }
+    /** Sums over the mounted segments of a medium, kept so that no put adds them up. */
+    private static final class Totals {
+        private long capacity;
+        private long used;
+        private long largest;
+        private int segments;
     }
 
-    /** False when the id is taken. */
-    boolean mount(final UUID clientId, final long id, final long capacity, final long unit) {
+    /**
+     * No segments.
+     *
+     * @param placement      where to allocate.
+     * @param reopenAfterMs  how long memory rests that was lent before.
+     */
+    Segments(final Placement placement, final long reopenAfterMs) {
+        this.placement = placement;
+        this.reopenAfterMs = reopenAfterMs;
+    }
+
+    LentSegment mount(final UUID clientId, final String host, final SegmentCommand.SegmentSpec spec,
+        final long nowMs) {
+        final UUID id = spec.address().segmentId();
+        if (dying.containsKey(id)) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "segment " + id
+                + " is being unmounted; lend the memory under a new id");
+        }
         if (mounted.containsKey(id)) {
-            return false;
+            throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "segment " + id + " is mounted already");
         }
-        mounted.put(id, new Mounted(id, clientId, ExtentAllocator.create(capacity, unit, ALLOCATOR_LANES)));
-        return true;
-    }
-
-    /** Takes a range for a value; null when no segment has one. A value of 0 bytes takes a unit, so it is evicted. */
-    MemoryReplica allocate(final long replicaId, final ObjectEntry owner, final long size) {
-        for (final Mounted segment : mounted.values()) {
-            final long allocated = allocatedBytes(segment, size);
-            final long offset = segment.allocator.allocate(allocated);
-            if (offset != ExtentAllocator.NO_SPACE) {
-                replicas++;
-                return new MemoryReplica(replicaId, owner, segment, offset, size, allocated);
-            }
+        final LentSegment segment;
+        try {
+            segment = new LentSegment(clientId, host, spec, spec.fresh() ? nowMs : nowMs + reopenAfterMs);
+        } catch (final IllegalArgumentException e) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + spec.name() + " of " + spec.capacity()
+                + " bytes in units of " + spec.unit() + " cannot be mounted: " + e.getMessage(), e);
         }
-        return null;
-    }
-
-    void free(final MemoryReplica replica) {
-        if (!replica.segment().allocator.free(replica.offset(), replica.allocated())) {
-            throw new IllegalStateException("segment " + replica.segment().id() + " does not know the range of replica "
-                + replica.id() + " at offset " + replica.offset());
+        mounted.put(id, segment);
+        if (!segment.isOpen(nowMs)) {
+            nextOpenMs = Math.min(nextOpenMs, segment.openFromMs());
         }
-        replicas--;
+        placement.add(segment);
+        recount(spec.medium());
+        return segment;
     }
 
-    long largestSegment() {
-        return mounted.values().stream().mapToLong(Mounted::capacity).max().orElse(0);
+    /** The mounted segment, or null. */
+    LentSegment find(final UUID id) {
+        return mounted.get(id);
     }
 
-    long capacity() {
-        return mounted.values().stream().mapToLong(Mounted::capacity).sum();
+    /** The first mounted segment of a name, or null. */
+    LentSegment find(final String name) {
+        return mounted.values().stream().filter(segment -> segment.name().equals(name)).findFirst().orElse(null);
     }
 
-    long used() {
-        return mounted.values().stream().mapToLong(Mounted::used).sum();
+    List<LentSegment> all() {
+        return List.copyOf(mounted.values());
+    }
+
+    List<LentSegment> of(final UUID clientId) {
+        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)).toList();
+    }
+
+    /** Hides all that lies in a segment at once; it is gone when it has been swept. */
+    void unmount(final LentSegment segment) {
+        mounted.remove(segment.id());
+        segment.status(Status.UNMOUNTING);
+        placement.remove(segment);
+        recount(segment.medium());
+        dying.put(segment.id(), segment);
+    }
+
+    /** Whether a replica that stands in a record may lie in a segment that is being swept. */
+    boolean hasDying() {
+        return !dying.isEmpty();
+    }
+
+    /** A segment to be swept, or null. */
+    LentSegment nextDying() {
+        return dying.isEmpty() ? null : dying.values().iterator().next();
+    }
+
+    /** A segment has been swept. */
+    void swept(final LentSegment segment) {
+        dying.remove(segment.id());
+        segment.close();
+    }
+
+    /** Ranges for one value on segments of their own: as many as there is room for, up to {@code count}. */
+    List<PlacedReplica> allocate(final Placement.Wish wish, final int count, final long nowMs,
+        final ObjectCatalogue ids) {
+        final List<PlacedReplica> placed = placement.allocate(wish, count, nowMs, ids);
+        for (final PlacedReplica replica : placed) {
+            totals.get(replica.segment().medium()).used += replica.allocated();
+        }
+        return placed;
+    }
+
+    /** Gives a range back that nobody owns or holds, now or when its rest is over. */
+    void free(final PlacedReplica replica, final long nowMs) {
+        if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
+            resting.add(replica);
+        } else {
+            freeNow(replica);
+        }
+    }
+
+    /** Frees what has rested long enough; true when there was any. */
+    boolean wake(final long nowMs) {
+        boolean woken = nowMs >= nextOpenMs;
+        if (woken) {
+            nextOpenMs = mounted.values().stream().mapToLong(LentSegment::openFromMs).filter(at -> at > nowMs).min()
+                .orElse(Long.MAX_VALUE);
+        }
+        while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
+            freeNow(resting.remove());
+            woken = true;
+        }
+        return woken;
+    }
+
+    /** Whether ranges or whole segments rest that will be free in time. */
+    boolean hasResting() {
+        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
+    }
+
+    private void freeNow(final PlacedReplica replica) {
+        final LentSegment segment = replica.segment();
+        if (replica.isGone()) {
+            return;
+        }
+        segment.free(replica);
+        if (segment.isReadable()) {
+            totals.get(segment.medium()).used -= replica.allocated();
+        }
+    }
+
+    int count(final Medium medium) {
+        return totals.get(medium).segments;
+    }
+
+    long largestSegment(final Medium medium) {
+        return totals.get(medium).largest;
+    }
+
+    long capacity(final Medium medium) {
+        return totals.get(medium).capacity;
+    }
+
+    long used(final Medium medium) {
+        return totals.get(medium).used;
     }
 
     long replicas() {
-        return replicas;
+        return mounted.values().stream().mapToLong(LentSegment::replicas).sum()
+            + dying.values().stream().mapToLong(LentSegment::replicas).sum();
+    }
+
+    List<SegmentInfo> list() {
+        final List<SegmentInfo> infos = new ArrayList<>();
+        mounted.values().forEach(segment -> infos.add(info(segment)));
+        dying.values().forEach(segment -> infos.add(info(segment)));
+        return infos;
+    }
+
+    private static SegmentInfo info(final LentSegment segment) {
+        return new SegmentInfo(segment.id(), segment.clientId(), segment.name(), segment.host(), segment.medium(),
+            segment.address().endpoint(), segment.status(), segment.capacity(), segment.used(), segment.replicas());
+    }
+
+    private void recount(final Medium medium) {
+        final Totals sums = totals.get(medium);
+        sums.capacity = 0;
+        sums.used = 0;
+        sums.largest = 0;
+        sums.segments = 0;
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.medium() == medium) {
+                sums.capacity += segment.capacity();
+                sums.used += segment.used();
+                sums.largest = Math.max(sums.largest, segment.capacity());
+                sums.segments++;
+            }
+        }
     }
 
     @Override
     public void close() {
-        mounted.values().forEach(segment -> segment.allocator.close());
+        mounted.values().forEach(LentSegment::close);
+        dying.values().forEach(LentSegment::close);
         mounted.clear();
-    }
-
-    private static long allocatedBytes(final Mounted segment, final long size) {
-        final long unit = segment.allocator.unitBytes();
-        return Math.max(unit, size + unit - 1 & -unit);
+        dying.clear();
     }
 }

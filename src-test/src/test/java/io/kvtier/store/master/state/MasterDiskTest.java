@@ -1,0 +1,385 @@
+package io.kvtier.store.master.state;
+
+import static io.kvtier.store.master.state.MasterRig.ALICE;
+import static io.kvtier.store.master.state.MasterRig.BOB;
+import static io.kvtier.store.master.state.MasterRig.CAROL;
+import static io.kvtier.store.master.state.MasterRig.CLIENT_TTL_MS;
+import static io.kvtier.store.master.state.MasterRig.LEASE_MS;
+import static io.kvtier.store.master.state.MasterRig.RELEASE_MS;
+import static io.kvtier.store.master.state.MasterRig.UNIT;
+import static io.kvtier.store.master.state.MasterRig.key;
+import static io.kvtier.store.master.state.MasterRig.replicas;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PromotionReply;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.replica.ReplicaType;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Clients' disks: values that go down to them, come up from them, and are found on them again. */
+@ExtendWith(LeakCheck.class)
+class MasterDiskTest {
+    private final MasterRig rig = new MasterRig();
+
+    @AfterEach
+    void closeRig() {
+        rig.close();
+    }
+
+    @Test
+    void shouldQueueWhatIsEvictedForTheDiskOfTheMemorysOwner() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(BOB);
+        rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
+        assertEquals(0, rig.stats().offloadsPending(), "nothing is queued by a put");
+        assertEquals(3, rig.evict(1, 1).objects());
+        assertEquals(WorkKind.OFFLOADS.bit(), rig.announced(ALICE));
+        assertEquals(0, rig.announced(BOB));
+        assertEquals(0, rig.fetch(BOB).size());
+        assertEquals(3, rig.count("key", 3), "it stays readable until it is on the disk");
+        assertEquals(3, rig.stats().heldReplicas());
+        final List<OffloadTask> tasks = rig.fetch(ALICE);
+        assertEquals(List.of("key0", "key1", "key2"), tasks.stream().map(task -> task.key().key()).toList());
+        assertEquals(0, rig.fetch(ALICE).size());
+        tasks.forEach(task -> assertEquals(Ack.OK, rig.offloaded(ALICE, task, OffloadResult.STORED)));
+        assertEquals(0, rig.stats().memoryUsed());
+        assertEquals(3, rig.stats().diskReplicas());
+        assertEquals(3, rig.stats().offloads());
+        assertEquals(Ack.STALE, rig.offloaded(ALICE, tasks.getFirst(), OffloadResult.STORED), "answered already");
+        assertEquals(List.of(ReplicaType.LOCAL_DISK),
+            rig.query("key1").replicas().stream().map(replica -> replica.type()).toList());
+    }
+
+    @Test
+    void shouldGiveTasksByBytesButAtLeastOne() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.putMany(BOB, "key", 5, PutOptions.DEFAULT);
+        rig.evict(1, 1);
+        assertEquals(1, rig.apply(new DiskCommand.FetchOffloads(ALICE, 1)).size());
+        assertEquals(2, rig.apply(new DiskCommand.FetchOffloads(ALICE, 3 * UNIT - 1)).size());
+        assertEquals(2, rig.apply(new DiskCommand.FetchOffloads(ALICE, 3 * UNIT)).size());
+        assertEquals(5, rig.stats().offloadsPending());
+    }
+
+    @Test
+    void shouldKeepTheMemoryOfWhatIsUsedWhileItIsCopiedDown() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.put(BOB, "used", UNIT);
+        rig.put(BOB, "unused", UNIT);
+        rig.evict(1, 1);
+        rig.read("used");
+        rig.fetch(ALICE).forEach(task -> rig.offloaded(ALICE, task, OffloadResult.STORED));
+        assertEquals(1, replicas(rig.query("used"), ReplicaType.MEMORY));
+        assertEquals(1, replicas(rig.query("used"), ReplicaType.LOCAL_DISK));
+        assertEquals(0, replicas(rig.query("unused"), ReplicaType.MEMORY));
+        rig.pass(LEASE_MS);
+        assertEquals(1, rig.evict(1, 1).objects());
+        assertEquals(0, rig.stats().offloadsPending(), "it is on the disk already");
+        assertEquals(0, rig.stats().memoryUsed());
+    }
+
+    @Test
+    void shouldCopyNothingDownThatIsRemovedMeanwhile() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
+        rig.evict(1, 1);
+        rig.remove("key0", false);
+        final List<OffloadTask> tasks = rig.fetch(ALICE);
+        assertEquals(2, tasks.size());
+        assertEquals(2 * UNIT, rig.stats().memoryUsed());
+        rig.remove("key1", false);
+        rig.removeMatching("", "", false);
+        assertEquals(2 * UNIT, rig.stats().memoryUsed(), "who copies it goes on reading it");
+        tasks.forEach(task -> assertEquals(Ack.STALE, rig.offloaded(ALICE, task, OffloadResult.STORED)));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldNotSendAValueTwiceThatTheDiskRefused() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
+        assertEquals(1, rig.evict(0.5, 0.5).objects());
+        assertEquals(Ack.OK, rig.offloaded(ALICE, rig.fetch(ALICE).getFirst(), OffloadResult.VALUE_REFUSED));
+        assertEquals(1, rig.stats().offloadFailures());
+        assertEquals(2, rig.count("key", 2));
+        rig.evict(0.5, 0.5);
+        assertFalse(rig.exists("key0"), "it goes without a copy");
+        assertEquals(1, rig.stats().evictionsWithoutCopy());
+        assertEquals(0, rig.stats().offloadsPending());
+    }
+
+    @Test
+    void shouldSendNothingForAWhileToADiskThatFailed() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
+        rig.evict(0.3, 0.3);
+        rig.offloaded(ALICE, rig.fetch(ALICE).getFirst(), OffloadResult.DISK_FAILED);
+        rig.evict(0.3, 0.3);
+        assertEquals(0, rig.stats().offloadsPending());
+        assertEquals(2, rig.stats().objects());
+        rig.pass(50);
+        rig.evict(0.3, 0.3);
+        assertEquals(1, rig.stats().offloadsPending());
+    }
+
+    @Test
+    void shouldForgetADiskAndItsTasksWhenItIsTakenBack() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.memory(BOB, "memory-of-bob", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(BOB);
+        final long version = rig.put(CAROL, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("memory"));
+        rig.offloadAll(ALICE);
+        rig.put(CAROL, "queued", UNIT, PutOptions.DEFAULT.withPreferredSegments("memory"));
+        rig.put(CAROL, "others", UNIT, PutOptions.DEFAULT.withPreferredSegments("memory-of-bob"));
+        rig.evict(1, 1);
+        final OffloadTask task = rig.fetch(ALICE).getFirst();
+        final OffloadTask others = rig.fetch(BOB).getFirst();
+        rig.offloaded(BOB, others, OffloadResult.STORED);
+        assertEquals(Ack.OK, rig.apply(new DiskCommand.UnmountDisk(ALICE)));
+        assertEquals(Ack.STALE, rig.apply(new DiskCommand.UnmountDisk(ALICE)));
+        assertFalse(rig.exists("key"));
+        assertEquals(Ack.STALE, rig.offloaded(ALICE, task, OffloadResult.STORED));
+        assertEquals(0, rig.stats().heldReplicas());
+        assertTrue(rig.exists("queued"));
+        assertTrue(rig.exists("others"));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT), "it has no disk");
+        // It comes back, with what it had, before the old replicas have been swept.
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        rig.settle();
+        assertEquals(version, rig.query("key").version());
+        assertEquals(1, rig.query("key").replicas().size());
+        assertEquals(2, rig.stats().diskReplicas());
+    }
+
+    @Test
+    void shouldKeepOtherCopiesOfWhatLayOnADiskThatIsTakenBack() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(BOB);
+        final long version = rig.put(CAROL, "key", UNIT);
+        rig.offloadAll(ALICE);
+        assertTrue(rig.adopt(BOB, "key", version, UNIT));
+        assertTrue(rig.adopt(BOB, "key", version, UNIT), "once is enough");
+        assertEquals(2, rig.stats().diskReplicas());
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        assertEquals(1, rig.query("key").replicas().size());
+        assertEquals(1, rig.stats().diskReplicas());
+    }
+
+    @Test
+    void shouldForgetTheDiskOfADeadClientAndTakeItsValuesInAgain() {
+        rig.ping(ALICE, "host");
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", 5, UNIT));
+        rig.silence(ALICE);
+        rig.advance(CLIENT_TTL_MS);
+        assertFalse(rig.exists("key"));
+        rig.assertEmpty();
+        rig.ping(ALICE, "host");
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", 5, UNIT));
+        assertTrue(rig.put(BOB, "new", UNIT) > 5, "versions that were seen are not given out again");
+        assertEquals(new PutStartReply.Taken(io.kvtier.store.PutOutcome.ALREADY_EXISTS),
+            rig.start(BOB, "key", UNIT));
+    }
+
+    @Test
+    void shouldTakeNothingInWhoseKeyHasAnotherValue() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        rig.started(BOB, "unfinished", UNIT);
+        assertFalse(rig.adopt(ALICE, "key", version + 100, UNIT));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT + 1));
+        assertFalse(rig.adopt(ALICE, "unfinished", version + 50, UNIT));
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        assertEquals(2, rig.query("key").replicas().size());
+        assertTrue(rig.put(BOB, "next", UNIT) > version + 100);
+    }
+
+    @Test
+    void shouldTellOwnersWhatToRemoveOnce() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(BOB);
+        final long version = rig.put(CAROL, "key", UNIT);
+        rig.offloadAll(ALICE);
+        rig.adopt(BOB, "key", version, UNIT);
+        rig.announced(ALICE);
+        rig.remove("key", false);
+        assertEquals(WorkKind.DROPS.bit(), rig.announced(ALICE));
+        assertEquals(List.of(new StoredVersion(key("key"), version)), rig.drops(ALICE));
+        assertEquals(List.of(), rig.drops(ALICE));
+        assertEquals(List.of(new StoredVersion(key("key"), version)), rig.drops(BOB));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldLetADiskDropWhatNobodyMisses() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        rig.offloadAll(ALICE);
+        rig.read("key");
+        assertFalse(rig.evictDisk(ALICE, "key", version), "the last copy of what is leased");
+        assertTrue(rig.evictDisk(BOB, "key", version), "nobody will ask this one for it");
+        rig.pass(LEASE_MS);
+        assertTrue(rig.evictDisk(ALICE, "key", version));
+        assertTrue(rig.evictDisk(ALICE, "key", version), "not known any more");
+        assertEquals(1, rig.stats().diskEvictions());
+        assertEquals(0, rig.drops(ALICE).size());
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldForgetAReplicaThatCannotBeRead() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        rig.evict(1, 1);
+        rig.read("key");
+        rig.offloaded(ALICE, rig.fetch(ALICE).getFirst(), OffloadResult.STORED);
+        final ReadReply object = rig.query("key");
+        assertEquals(2, object.replicas().size());
+        object.replicas().forEach(replica -> rig.apply(
+            new ObjectCommand.ReplicaUnreadable(key("key"), version, replica.id())));
+        assertEquals(0, replicas(rig.query("key"), ReplicaType.LOCAL_DISK));
+        assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY), "its owner may only be out of reach");
+        assertEquals(Ack.STALE, rig.apply(new ObjectCommand.ReplicaUnreadable(key("key"), version, 999)));
+    }
+
+    @Test
+    void shouldPromoteAValueOnceAndOnlyByWhoStartedIt() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertEquals(UNIT, rig.stats().memoryUsed());
+        assertEquals(1, rig.stats().activePromotions());
+        assertEquals(0, replicas(rig.query("key"), ReplicaType.MEMORY), "not to be read yet");
+        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "key", version));
+        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "none", version));
+        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "key", version + 1));
+        assertEquals(Ack.STALE, rig.promoted(CAROL, "key", promotion, true));
+        assertEquals(Ack.STALE, rig.end(BOB, "key", promotion.replicaId()), "it is no put");
+        assertEquals(Ack.OK, rig.promoted(BOB, "key", promotion, true));
+        assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY));
+        assertEquals(1, replicas(rig.query("key"), ReplicaType.LOCAL_DISK));
+        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version), "it is in memory");
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        assertEquals(1, rig.stats().promotions());
+        assertEquals(0, rig.stats().activePromotions());
+    }
+
+    @Test
+    void shouldFreeTheMemoryOfAPromotionThatFailed() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertEquals(Ack.STALE, rig.promoted(CAROL, "key", promotion, false));
+        assertEquals(Ack.OK, rig.promoted(BOB, "key", promotion, false));
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, false));
+        assertEquals(0, rig.stats().memoryUsed());
+        assertEquals(0, rig.stats().promotions());
+        assertTrue(rig.promote(CAROL, "key", version).accepted());
+    }
+
+    @Test
+    void shouldGiveUpAPromotionThatNeverEnds() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        rig.advance(RELEASE_MS - 1);
+        assertEquals(1, rig.stats().activePromotions());
+        rig.advance(1);
+        assertEquals(0, rig.stats().activePromotions());
+        assertEquals(0, rig.stats().memoryUsed());
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        assertEquals(0, replicas(rig.query("key"), ReplicaType.MEMORY));
+        assertTrue(rig.promote(BOB, "key", version).accepted());
+    }
+
+    @Test
+    void shouldDeclineToPromoteWhatIsBeingWrittenOrHasNoRoom() {
+        final long version = onDisk();
+        final long next = rig.replacing(BOB, "key", UNIT).version();
+        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version));
+        rig.revoke(BOB, "key", next);
+        rig.put(BOB, "large", 16 * UNIT, PutOptions.DEFAULT.withHardPin(true));
+        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version));
+        assertEquals(0, rig.stats().activePromotions());
+    }
+
+    @Test
+    void shouldKeepTheRoomOfARemovedValueUntilItsPromotionEnds() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
+        assertEquals(UNIT, rig.stats().memoryUsed());
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        assertFalse(rig.exists("key"));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldLetTheRoomRestThatADeadClientPromotedInto() {
+        final long version = onDisk();
+        rig.ping(BOB, "host");
+        rig.promote(BOB, "key", version);
+        rig.silence(BOB);
+        rig.advance(CLIENT_TTL_MS);
+        assertEquals(0, rig.stats().activePromotions());
+        assertEquals(UNIT, rig.stats().memoryUsed(), "it may only be slow, and still write");
+        assertTrue(rig.promote(CAROL, "key", version).accepted());
+        rig.advance(RELEASE_MS - CLIENT_TTL_MS);
+        assertEquals(UNIT, rig.stats().memoryUsed());
+    }
+
+    @Test
+    void shouldEndAPromotionWhoseSegmentIsGone() {
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", 5, UNIT));
+        final UUID segment = rig.memory(BOB, "memory", 16 * UNIT);
+        final PromotionReply promotion = rig.promote(BOB, "key", 5);
+        rig.unmount(BOB, segment, 0);
+        rig.settle();
+        assertEquals(0, rig.stats().activePromotions());
+        assertEquals(0, rig.stats().heldReplicas());
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        assertEquals(1, rig.query("key").replicas().size());
+    }
+
+    /** A value that is on Alice's disk and nowhere else; 16 units of memory are free. */
+    private long onDisk() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        assertEquals(1, rig.offloadAll(ALICE));
+        assertNotEquals(0, rig.query("key").version());
+        return version;
+    }
+}

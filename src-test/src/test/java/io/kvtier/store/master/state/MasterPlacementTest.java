@@ -1,0 +1,199 @@
+package io.kvtier.store.master.state;
+
+import static io.kvtier.store.master.state.MasterRig.ALICE;
+import static io.kvtier.store.master.state.MasterRig.BOB;
+import static io.kvtier.store.master.state.MasterRig.CAROL;
+import static io.kvtier.store.master.state.MasterRig.UNIT;
+import static io.kvtier.store.master.state.MasterRig.places;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Where replicas are placed. */
+@ExtendWith(LeakCheck.class)
+class MasterPlacementTest {
+    private MasterRig rig = new MasterRig();
+
+    @AfterEach
+    void closeRig() {
+        rig.close();
+    }
+
+    @Test
+    void shouldHaveNoPlaceWithoutSegmentsOrRoom() {
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(ALICE, "key", UNIT));
+        rig.memory(ALICE, "memory", 2 * UNIT);
+        rig.put(ALICE, "key", 2 * UNIT, PutOptions.DEFAULT.withHardPin(true));
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(ALICE, "other", UNIT));
+        Assertions.assertThrows(StoreException.class, () -> PutOptions.DEFAULT.withReplicas(0));
+    }
+
+    @Test
+    void shouldUsePreferredSegmentsBeforeOthers() {
+        final List<UUID> segments = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            segments.add(rig.memory(ALICE, "memory" + i, 4 * UNIT));
+        }
+        for (int i = 0; i < 4; i++) {
+            assertEquals(List.of(segments.get(5)), places(rig.started(BOB, "one" + i, UNIT,
+                PutOptions.DEFAULT.withPreferredSegments("memory5")).replicas()));
+        }
+        assertTrue(places(rig.started(BOB, "full", UNIT,
+            PutOptions.DEFAULT.withPreferredSegments("memory5")).replicas()).getFirst() != segments.get(5));
+        assertEquals(List.of(segments.get(7), segments.get(2)), places(rig.started(BOB, "two", UNIT,
+            PutOptions.DEFAULT.withReplicas(2).withPreferredSegments("memory7", "memory2")).replicas()));
+        final List<UUID> three = places(rig.started(BOB, "three", UNIT,
+            PutOptions.DEFAULT.withReplicas(3).withPreferredSegments("memory7", "memory2")).replicas());
+        assertEquals(List.of(segments.get(7), segments.get(2)), three.subList(0, 2));
+        assertEquals(3, new HashSet<>(three).size());
+        assertEquals(1, places(rig.started(BOB, "unknown", UNIT,
+            PutOptions.DEFAULT.withPreferredSegments("nowhere")).replicas()).size());
+    }
+
+    @Test
+    void shouldPutReplicasOfAnObjectOnSegmentsOfTheirOwn() {
+        for (int i = 0; i < 20; i++) {
+            rig.memory(ALICE, "memory" + i, 64 * UNIT);
+        }
+        for (int i = 0; i < 16; i++) {
+            final List<UUID> places =
+                places(rig.started(BOB, "key" + i, UNIT, PutOptions.DEFAULT.withReplicas(10)).replicas());
+            assertEquals(10, places.size());
+            assertEquals(10, new HashSet<>(places).size());
+        }
+    }
+
+    @Test
+    void shouldKeepSegmentsEvenlyFullWhenTheEmptiestGoFirst() {
+        use(new MasterRig(MasterRig.withStrategy(MasterSettings.Strategy.FREE_RATIO_FIRST)));
+        for (int i = 0; i < 10; i++) {
+            rig.memory(ALICE, "memory" + i, (i + 1) * 20 * UNIT);
+        }
+        for (int i = 0; i < 900; i++) {
+            rig.started(BOB, "key" + i, UNIT);
+            if (i % 50 == 49) {
+                assertTrue(spread() < 0.15, "after " + i + ": " + spread());
+            }
+        }
+    }
+
+    @Test
+    void shouldFillTheWritersHostFirstAndThenOthers() {
+        use(new MasterRig(MasterRig.withStrategy(MasterSettings.Strategy.LOCAL_FIRST)));
+        onThreeHosts();
+        assertEquals(Set.of(3L, 0L), usedAfterPuts(3));
+        assertEquals(4, puts(CAROL, 4).size());
+        assertEquals(7 * UNIT, rig.stats().memoryUsed());
+    }
+
+    @Test
+    void shouldFillTheWritersHostFirstWhenThePutAsksForIt() {
+        onThreeHosts();
+        final UUID bobs = segmentOf(BOB);
+        for (int i = 0; i < 4; i++) {
+            assertEquals(List.of(bobs), places(rig.started(BOB, "near" + i, UNIT,
+                PutOptions.DEFAULT.withSameHost(true)).replicas()));
+        }
+        final List<UUID> preferred = places(rig.started(BOB, "preferred", UNIT,
+            PutOptions.DEFAULT.withSameHost(true).withPreferredSegments("of-alice")).replicas());
+        assertEquals(List.of(segmentOf(ALICE)), preferred, "a named segment wins");
+        assertEquals(3, places(rig.started(BOB, "everywhere", UNIT,
+            PutOptions.DEFAULT.withSameHost(true).withReplicas(3)).replicas()).size());
+    }
+
+    @Test
+    void shouldPlaceTheSameWayForTheSameCommands() {
+        final List<List<UUID>> runs = new ArrayList<>();
+        for (int run = 0; run < 2; run++) {
+            use(new MasterRig());
+            for (int i = 0; i < 5; i++) {
+                rig.memory(ALICE, "memory" + i, 64 * UNIT);
+            }
+            final List<UUID> places = new ArrayList<>();
+            for (int i = 0; i < 50; i++) {
+                places.addAll(places(rig.started(BOB, "key" + i, UNIT).replicas()));
+            }
+            runs.add(places);
+            assertEquals(5, new HashSet<>(places).size(), "all segments are used");
+        }
+        assertEquals(runs.get(0), runs.get(1));
+    }
+
+    @Test
+    void shouldPlaceOnBlockDevicesByTheSameRules() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.mount(ALICE, "first", Medium.NOF, 16 * UNIT);
+        rig.mount(ALICE, "second", Medium.NOF, 16 * UNIT);
+        rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withNofReplicas(5).withReplicas(0));
+        assertEquals(2, rig.query("key").replicas().size());
+        assertEquals(2 * UNIT, rig.stats().nofUsed());
+        assertEquals(0, rig.stats().memoryUsed());
+    }
+
+    private void use(final MasterRig other) {
+        rig.close();
+        rig = other;
+    }
+
+    private void onThreeHosts() {
+        rig.ping(ALICE, "a");
+        rig.ping(BOB, "b");
+        rig.ping(CAROL, "c");
+        rig.memory(ALICE, "of-alice", 5 * UNIT);
+        rig.memory(BOB, "of-bob", 5 * UNIT);
+        rig.memory(CAROL, "of-carol", 5 * UNIT);
+    }
+
+    private List<UUID> puts(final UUID writer, final int count) {
+        final List<UUID> places = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            places.addAll(places(rig.started(writer, "key" + writer + i, UNIT).replicas()));
+        }
+        return places;
+    }
+
+    private Set<Long> usedAfterPuts(final int count) {
+        assertEquals(Set.of(segmentOf(BOB)), new HashSet<>(puts(BOB, count)));
+        final Set<Long> used = new HashSet<>();
+        for (final UUID client : List.of(ALICE, BOB, CAROL)) {
+            used.add(rig.segment(segmentOf(client)).used() / UNIT);
+        }
+        return used;
+    }
+
+    private UUID segmentOf(final UUID client) {
+        return segments().stream().filter(info -> info.clientId().equals(client)).findFirst().orElseThrow()
+            .segmentId();
+    }
+
+    private double spread() {
+        double least = 1;
+        double most = 0;
+        for (final SegmentInfo info : segments()) {
+            final double ratio = (double) info.used() / info.capacity();
+            least = Math.min(least, ratio);
+            most = Math.max(most, ratio);
+        }
+        return most - least;
+    }
+
+    private List<SegmentInfo> segments() {
+        return rig.apply(new SegmentCommand.Segments());
+    }
+}

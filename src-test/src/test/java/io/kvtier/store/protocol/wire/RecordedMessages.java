@@ -1,0 +1,389 @@
+package io.kvtier.store.protocol.wire;
+
+import io.kvtier.store.BatchResult;
+import io.kvtier.store.DataType;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.PutOutcome;
+import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.SoftPin;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand.DeleteQuota;
+import io.kvtier.store.protocol.AdminCommand.Evict;
+import io.kvtier.store.protocol.AdminCommand.EvictReply;
+import io.kvtier.store.protocol.AdminCommand.Quotas;
+import io.kvtier.store.protocol.AdminCommand.SetQuota;
+import io.kvtier.store.protocol.AdminCommand.Statistics;
+import io.kvtier.store.protocol.AdminCommand.TenantInfo;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.EvictDisk;
+import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
+import io.kvtier.store.protocol.DiskCommand.MountDisk;
+import io.kvtier.store.protocol.DiskCommand.OffloadDone;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
+import io.kvtier.store.protocol.DiskCommand.PromotionStart;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
+import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand.Exists;
+import io.kvtier.store.protocol.ObjectCommand.Find;
+import io.kvtier.store.protocol.ObjectCommand.FindReply;
+import io.kvtier.store.protocol.ObjectCommand.Found;
+import io.kvtier.store.protocol.ObjectCommand.PutEnd;
+import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.ObjectCommand.Query;
+import io.kvtier.store.protocol.ObjectCommand.ReadDone;
+import io.kvtier.store.protocol.ObjectCommand.ReadStart;
+import io.kvtier.store.protocol.ObjectCommand.Remove;
+import io.kvtier.store.protocol.ObjectCommand.RemoveMatching;
+import io.kvtier.store.protocol.ObjectCommand.RemoveMatchingReply;
+import io.kvtier.store.protocol.ObjectCommand.RemoveReply;
+import io.kvtier.store.protocol.ObjectCommand.ReplicaClear;
+import io.kvtier.store.protocol.ObjectCommand.ReplicaUnreadable;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PromotionReply;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
+import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
+import io.kvtier.store.protocol.SegmentCommand.Clients;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.Mount;
+import io.kvtier.store.protocol.SegmentCommand.Ping;
+import io.kvtier.store.protocol.SegmentCommand.PingReply;
+import io.kvtier.store.protocol.SegmentCommand.Probed;
+import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
+import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
+import io.kvtier.store.protocol.SegmentCommand.Segments;
+import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.protocol.SegmentCommand.Unmount;
+import io.kvtier.store.protocol.TaskCommand.CancelDrain;
+import io.kvtier.store.protocol.TaskCommand.CreateDrain;
+import io.kvtier.store.protocol.TaskCommand.CreateTask;
+import io.kvtier.store.protocol.TaskCommand.DrainInfo;
+import io.kvtier.store.protocol.TaskCommand.DrainStatus;
+import io.kvtier.store.protocol.TaskCommand.FetchTasks;
+import io.kvtier.store.protocol.TaskCommand.Kind;
+import io.kvtier.store.protocol.TaskCommand.MarkTask;
+import io.kvtier.store.protocol.TaskCommand.QueryDrain;
+import io.kvtier.store.protocol.TaskCommand.QueryTask;
+import io.kvtier.store.protocol.TaskCommand.ReplicationEnd;
+import io.kvtier.store.protocol.TaskCommand.ReplicationReply;
+import io.kvtier.store.protocol.TaskCommand.ReplicationStart;
+import io.kvtier.store.protocol.TaskCommand.Task;
+import io.kvtier.store.protocol.TaskCommand.TaskInfo;
+import io.kvtier.store.protocol.TaskCommand.TaskStatus;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.AccessToken;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * Every message with its bytes, which another program has written from {@code store/MESSAGES.md}: they stay as they are
+ * for as long as there is somebody who speaks version 1. A new field is a new row here, not a change of an old one.
+ */
+final class RecordedMessages {
+    private static final UUID CLIENT = new UUID(1, 2);
+    private static final UUID SEGMENT = new UUID(-1, 300);
+    private static final ObjectKey K1 = ObjectKey.of("k1");
+    private static final ObjectKey K2 = ObjectKey.of("t\u00fc", "k\u20ac");
+    private static final PutOptions OPTIONS = new PutOptions(2, 1, List.of("a", "b"), true, SoftPin.forMillis(60_000),
+        true, DataType.KVCACHE, "g", true);
+    private static final SegmentAddress ADDRESS = new SegmentAddress(SEGMENT, "shm:///a tcp://h:1/a",
+        AccessToken.of("07".repeat(AccessToken.BYTES)));
+    private static final ReplicaDescriptor.Memory LENT = new ReplicaDescriptor.Memory(ADDRESS, 4096, 70_000);
+    private static final Replica MEMORY = new Replica(5, ReplicaStatus.COMPLETE, LENT);
+    private static final Replica DISK = new Replica(6, ReplicaStatus.COMPLETE,
+        new ReplicaDescriptor.LocalDisk(CLIENT, 70_000, "h:2"));
+    private static final Replica NOF = new Replica(7, ReplicaStatus.PROCESSING,
+        new ReplicaDescriptor.Nof("n1", 8192, 70_000));
+    /** Of a kind that nobody has thought of: {@code ["new", [1, nil]]}. */
+    private static final Replica UNKNOWN = new Replica(8, ReplicaStatus.COMPLETE,
+        new ReplicaDescriptor.Unknown(9, bytes("92 a36e6577 92 01 c0")));
+    private static final ReadReply OBJECT = new ReadReply(3, 70_000, List.of(MEMORY, DISK, NOF, UNKNOWN), 5, true, -9,
+        5000, DataType.KVCACHE);
+    private static final OffloadTask OFFLOAD = new OffloadTask(K1, 3, 5, LENT);
+    private static final Task TASK = new Task(9, Kind.MOVE, K2, "a", List.of("b", "c"));
+    private static final BatchResult<Boolean> REFUSED =
+        new BatchResult<>(null, new StoreException(ErrorCode.OBJECT_NOT_FOUND, "no such object"));
+
+    private final List<Row> rows = new ArrayList<>();
+
+    private RecordedMessages() {
+        objects();
+        reads();
+        segments();
+        disks();
+        tasks();
+        admin();
+        batches();
+    }
+
+    /**
+     * A command, its answer, and the bytes of both.
+     *
+     * @param method       the number.
+     * @param command      the command.
+     * @param requestBytes its bytes.
+     * @param reply        an answer.
+     * @param replyBytes   its bytes.
+     */
+    record Row(int method, Command<?> command, byte[] requestBytes, Object reply, byte[] replyBytes) {
+        @Override
+        public String toString() {
+            return method + " " + command;
+        }
+    }
+
+    static List<Row> all() {
+        return new RecordedMessages().rows;
+    }
+
+    static byte[] bytes(final String hex) {
+        return HexFormat.of().parseHex(hex.replace(" ", ""));
+    }
+
+    private <R> void row(final int method, final Command<R> command, final String request, final R reply,
+        final String answer) {
+        rows.add(new Row(method, command, bytes(request), reply, bytes(answer)));
+    }
+
+    private void objects() {
+        row(16, new PutStart(CLIENT, 7, K1, 70_000, PutOptions.DEFAULT, false),
+            "98 92 01 02 07 a0 a26b31 ce00011170 c0 c2 00",
+            new PutStartReply.Started(3, List.of(MEMORY, NOF)),
+            "93 00 03 92 94 05 01 00 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000 ce00011170"
+            + "c41007070707070707070707070707070707 94 07 00 03 93 a26e31 cd2000 ce00011170");
+        row(16, new PutStart(CLIENT, 7, K2, 0, OPTIONS, true),
+            "98 92 01 02 07 a374c3bc a46be282ac 00 9a 02 01 92 a161 a162 c3 01 cdea60 c3 01 a167 c3 c3 00",
+            new PutStartReply.Taken(PutOutcome.BEING_WRITTEN),
+            "92 01 02");
+        row(16, new PutStart(CLIENT, -1, K1, 1L << 40, PutOptions.DEFAULT.withNofReplicas(1).withReplicas(0), false),
+            "98 92 01 02 ff a0 a26b31 cf0000010000000000 9a 00 01 90 c2 00 00 c2 00 a0 c2 c2 00",
+            new PutStartReply.NoSpace(true),
+            "92 02 c3");
+        row(16, new PutStart(CLIENT, 1L << 62, K1, 1, PutOptions.DEFAULT.withSoftPin(SoftPin.DISABLE), false),
+            "98 92 01 02 cf4000000000000000 a0 a26b31 01 9a 01 00 90 c2 02 00 c2 00 a0 c2 c2 00",
+            new PutStartReply.TooLarge(1 << 30),
+            "92 03 ce40000000");
+        row(17, new PutEnd(CLIENT, K1, 3, Scope.MEMORY, true, Long.MIN_VALUE),
+            "97 92 01 02 a0 a26b31 03 01 c3 d38000000000000000",
+            Ack.OK,
+            "91 00");
+        row(18, new PutRevoke(CLIENT, K2, 3, Scope.NOF),
+            "95 92 01 02 a374c3bc a46be282ac 03 02",
+            Ack.STALE,
+            "91 01");
+    }
+
+    private void reads() {
+        row(19, new ReadStart(K1, false),
+            "93 a0 a26b31 c2",
+            OBJECT,
+            "98 03 ce00011170 94 94 05 01 00 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 94 06 01 02 93 92 01 02 ce00011170 a3683a32 94 07 00"
+            + "03 93 a26e31 cd2000 ce00011170 94 08 01 09 92 a36e6577 92 01 c0 05 c3 f7 cd1388 01");
+        row(19, new ReadStart(K2, true),
+            "93 a374c3bc a46be282ac c3",
+            ReadReply.NOT_FOUND,
+            "91 00");
+        row(20, new ReadDone(K1, 5),
+            "93 a0 a26b31 05",
+            Ack.OK,
+            "91 00");
+        row(21, new Exists(K1),
+            "92 a0 a26b31",
+            true,
+            "91 c3");
+        row(22, new Query(K1),
+            "92 a0 a26b31",
+            OBJECT,
+            "98 03 ce00011170 94 94 05 01 00 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 94 06 01 02 93 92 01 02 ce00011170 a3683a32 94 07 00"
+            + "03 93 a26e31 cd2000 ce00011170 94 08 01 09 92 a36e6577 92 01 c0 05 c3 f7 cd1388 01");
+        row(23, new Remove(K1, true),
+            "93 a0 a26b31 c3",
+            new RemoveReply(RemoveOutcome.LEASED, 0),
+            "92 02 00");
+        row(24, new Find("t", "^a.*", true, 0),
+            "94 a174 a45e612e2a c3 00",
+            new FindReply(List.of(new Found(K1, OBJECT), new Found(K2, OBJECT)), FindReply.END),
+            "92 92 93 a0 a26b31 98 03 ce00011170 94 94 05 01 00 95 92 ff cd012c"
+            + "b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000 ce00011170 c41007070707070707070707070707070707 94"
+            + "06 01 02 93 92 01 02 ce00011170 a3683a32 94 07 00 03 93 a26e31 cd2000 ce00011170 94 08 01 09 92"
+            + "a36e6577 92 01 c0 05 c3 f7 cd1388 01 93 a374c3bc a46be282ac 98 03 ce00011170 94 94 05 01 00 95 92 ff"
+            + "cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000 ce00011170"
+            + "c41007070707070707070707070707070707 94 06 01 02 93 92 01 02 ce00011170 a3683a32 94 07 00 03 93"
+            + "a26e31 cd2000 ce00011170 94 08 01 09 92 a36e6577 92 01 c0 05 c3 f7 cd1388 01 ff");
+        row(25, new RemoveMatching("", "", false, 17),
+            "94 a0 a0 c2 11",
+            new RemoveMatchingReply(12, 18),
+            "92 0c 12");
+        row(26, new ReplicaClear(CLIENT, List.of(K1, K2), "a"),
+            "93 92 01 02 92 92 a0 a26b31 92 a374c3bc a46be282ac a161",
+            List.of(K2),
+            "91 91 92 a374c3bc a46be282ac");
+        row(27, new ReplicaUnreadable(K1, 3, 5),
+            "94 a0 a26b31 03 05",
+            Ack.OK,
+            "91 00");
+    }
+
+    private void segments() {
+        row(48, new Ping(CLIENT, "n", "h", "h:2"),
+            "94 92 01 02 a16e a168 a3683a32",
+            new PingReply(ClientStatus.NEED_REMOUNT, 1L << 33, 5000, 10_000),
+            "94 01 cf0000000200000000 cd1388 cd2710");
+        row(49, new Mount(CLIENT, new SegmentSpec("s", Medium.NOF, 1L << 34, 4096, ADDRESS, true)),
+            "92 92 01 02 98 a173 01 cf0000000400000000 cd1000 92 ff cd012c"
+            + "b473686d3a2f2f2f61207463703a2f2f683a312f61 c41007070707070707070707070707070707 c3",
+            Ack.OK,
+            "91 00");
+        row(50, new Unmount(CLIENT, SEGMENT, 250),
+            "93 92 01 02 92 ff cd012c ccfa",
+            Ack.OK,
+            "91 00");
+        row(51, new Segments(),
+            "90",
+            List.of(new SegmentInfo(SEGMENT, CLIENT, "s", "h", Medium.MEMORY, "e", Status.DRAINED, 65_536, 4096, 1)),
+            "91 91 9a 92 ff cd012c 92 01 02 a173 a168 00 a165 02 ce00010000 cd1000 01");
+        row(52, new Probed(SEGMENT, false),
+            "92 92 ff cd012c c2",
+            Ack.STALE,
+            "91 01");
+        row(53, new Clients(),
+            "90",
+            List.of(new ClientInfo(CLIENT, "n", "h", "h:2", 1500)),
+            "91 91 95 92 01 02 a16e a168 a3683a32 cd05dc");
+    }
+
+    private void disks() {
+        row(64, new MountDisk(CLIENT, "h:2", 1L << 40),
+            "93 92 01 02 a3683a32 cf0000010000000000",
+            Ack.OK,
+            "91 00");
+        row(65, new UnmountDisk(CLIENT),
+            "91 92 01 02",
+            Ack.OK,
+            "91 00");
+        row(66, new FetchOffloads(CLIENT, 1 << 20),
+            "92 92 01 02 ce00100000",
+            List.of(OFFLOAD),
+            "91 91 95 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707");
+        row(67, new OffloadDone(CLIENT, OFFLOAD, OffloadResult.DISK_FAILED, 77),
+            "94 92 01 02 95 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 03 4d",
+            Ack.STALE,
+            "91 01");
+        row(68, new PromotionStart(CLIENT, K1, 3),
+            "94 92 01 02 a0 a26b31 03",
+            new PromotionReply(5, LENT),
+            "92 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000 ce00011170"
+            + "c41007070707070707070707070707070707");
+        row(68, new PromotionStart(CLIENT, K2, 3),
+            "94 92 01 02 a374c3bc a46be282ac 03",
+            PromotionReply.DECLINED,
+            "91 00");
+        row(69, new PromotionEnd(CLIENT, K1, 5, true),
+            "95 92 01 02 a0 a26b31 05 c3",
+            Ack.OK,
+            "91 00");
+        row(70, new EvictDisk(CLIENT, List.of(new StoredObject(K1, 3, 70_000, -9))),
+            "92 92 01 02 91 95 a0 a26b31 03 ce00011170 f7",
+            List.of(true, false),
+            "91 92 c3 c2");
+        row(71, new AdoptDisk(CLIENT, List.of(new StoredObject(K2, 3, 0, 200))),
+            "92 92 01 02 91 95 a374c3bc a46be282ac 03 00 ccc8",
+            List.of(false),
+            "91 91 c2");
+        row(72, new FetchDrops(CLIENT, 100),
+            "92 92 01 02 64",
+            List.of(new StoredVersion(K1, 3)),
+            "91 91 93 a0 a26b31 03");
+    }
+
+    private void tasks() {
+        row(80, new ReplicationStart(CLIENT, K1, Kind.MOVE, "a", List.of("b")),
+            "96 92 01 02 a0 a26b31 01 a161 91 a162",
+            new ReplicationReply(70_000, MEMORY, List.of(NOF)),
+            "93 ce00011170 94 05 01 00 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 91 94 07 00 03 93 a26e31 cd2000 ce00011170");
+        row(81, new ReplicationEnd(CLIENT, K1, Kind.COPY, true),
+            "95 92 01 02 a0 a26b31 00 c3",
+            Ack.OK,
+            "91 00");
+        row(82, new CreateTask(Kind.COPY, K1, "a", List.of("b", "c")),
+            "95 00 a0 a26b31 a161 92 a162 a163",
+            9L,
+            "91 09");
+        row(83, new FetchTasks(CLIENT, 4),
+            "92 92 01 02 04",
+            List.of(TASK),
+            "91 91 96 09 01 a374c3bc a46be282ac a161 92 a162 a163");
+        row(84, new MarkTask(CLIENT, 9, false, "why"),
+            "94 92 01 02 09 c2 a3776879",
+            Ack.OK,
+            "91 00");
+        row(85, new QueryTask(9),
+            "91 09",
+            new TaskInfo(TASK, TaskStatus.FAILED, "why"),
+            "93 96 09 01 a374c3bc a46be282ac a161 92 a162 a163 03 a3776879");
+        row(86, new CreateDrain(List.of("a")),
+            "91 91 a161",
+            4L,
+            "91 04");
+        row(87, new QueryDrain(4),
+            "91 04",
+            new DrainInfo(4, List.of("a"), DrainStatus.CANCELED, 1, 2, 3),
+            "96 04 91 a161 03 01 02 03");
+        row(88, new CancelDrain(4),
+            "91 04",
+            Ack.OK,
+            "91 00");
+    }
+
+    private void admin() {
+        row(96, new Statistics(),
+            "90",
+            new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24),
+            "dc0018 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18");
+        row(97, new Evict(0.5, 0.25),
+            "92 ce0007a120 ce0003d090",
+            new EvictReply(20, 1 << 20),
+            "92 14 ce00100000");
+        row(98, new SetQuota("t", 1 << 30),
+            "92 a174 ce40000000",
+            Ack.OK,
+            "91 00");
+        row(99, new DeleteQuota("t"),
+            "91 a174",
+            Ack.OK,
+            "91 00");
+        row(100, new Quotas(),
+            "90",
+            List.of(new TenantInfo("t", 10, 8, 6, 4, 2)),
+            "91 91 96 a174 0a 08 06 04 02");
+    }
+
+    private void batches() {
+        row(1, new Batch<>(List.of(new Exists(K1), new Exists(K2))),
+            "92 15 92 92 a0 a26b31 92 a374c3bc a46be282ac",
+            List.of(new BatchResult<>(true, null), REFUSED),
+            "91 92 92 00 91 c3 92 cd02c0 ae6e6f2073756368206f626a656374");
+    }
+}

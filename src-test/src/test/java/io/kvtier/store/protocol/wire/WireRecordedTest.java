@@ -1,0 +1,245 @@
+package io.kvtier.store.protocol.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.ObjectCommand.Exists;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.ObjectCommand.ReadStart;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.protocol.wire.RecordedMessages.Row;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.transport.rpc.MalformedMessageException;
+import io.kvtier.transport.rpc.MessageWriter;
+import io.kvtier.transport.rpc.RpcException;
+import io.kvtier.transport.rpc.RpcStatus;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Messages by their bytes, as {@code store/MESSAGES.md} draws them. */
+class WireRecordedTest {
+    private final WireCodec codec = new WireCodec();
+
+    private static Stream<Row> rows() {
+        return RecordedMessages.all().stream();
+    }
+
+    private static String hex(final byte[] bytes) {
+        return HexFormat.of().formatHex(bytes);
+    }
+
+    private byte[] written(final Command<?> command) {
+        final MessageWriter out = new MessageWriter();
+        codec.writeRequest(command, 0, out);
+        return out.toBytes();
+    }
+
+    @SuppressWarnings("unchecked") // A row has an answer of its command's type.
+    private <R> byte[] written(final Command<R> command, final Object reply) {
+        final MessageWriter out = new MessageWriter();
+        codec.writeReply(command, (R) reply, out);
+        return out.toBytes();
+    }
+
+    /** Results of a batch have exceptions, which are equal to themselves only. */
+    private static String words(final Object reply) {
+        return String.valueOf(reply);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void shouldWriteAsRecorded(final Row row) {
+        assertEquals(row.method(), WireCodec.method(row.command()));
+        assertEquals(hex(row.requestBytes()), hex(written(row.command())));
+        assertEquals(hex(row.replyBytes()), hex(written(row.command(), row.reply())));
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void shouldReadWhatIsRecorded(final Row row) {
+        assertEquals(new Request<>(row.command(), 0), codec.readRequest(row.method(), row.requestBytes()));
+        final Object reply = codec.readReply(row.command(), row.replyBytes());
+        if (row.command() instanceof Batch) {
+            assertEquals(words(row.reply()), words(reply));
+        } else {
+            assertEquals(row.reply(), reply);
+        }
+    }
+
+    /** A later version appends fields; also to what it answers with one field today. */
+    @ParameterizedTest
+    @MethodSource("rows")
+    void shouldPassOverFieldsOfALaterVersion(final Row row) {
+        final byte[] more = RecordedMessages.bytes("81 a3616263 93 c4020102 c7 01 05 ff cb3ff0000000000000");
+
+        assertEquals(row.command(), codec.readRequest(row.method(), appended(row.requestBytes(), more)).command());
+        assertEquals(words(row.reply()), words(codec.readReply(row.command(), appended(row.replyBytes(), more))));
+    }
+
+    /** The same message with a field more; all recorded arrays have a header of one byte, or of three. */
+    private static byte[] appended(final byte[] message, final byte[] field) {
+        final MessageWriter out = new MessageWriter();
+        final boolean small = (message[0] & 0xf0) == 0x90;
+        out.array((small ? message[0] & 15 : (message[1] & 255) << 8 | message[2] & 255) + 1);
+        return out.raw(Arrays.copyOfRange(message, small ? 1 : 3, message.length)).raw(field).toBytes();
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void shouldRefuseAMessageThatIsCutAnywhere(final Row row) {
+        for (int length = 0; length < row.requestBytes().length; length++) {
+            final byte[] cut = Arrays.copyOf(row.requestBytes(), length);
+            assertThrows(MalformedMessageException.class, () -> codec.readRequest(row.method(), cut));
+        }
+        for (int length = 0; length < row.replyBytes().length; length++) {
+            final byte[] cut = Arrays.copyOf(row.replyBytes(), length);
+            assertThrows(MalformedMessageException.class, () -> codec.readReply(row.command(), cut));
+        }
+    }
+
+    @Test
+    void shouldHaveEveryCommandRecorded() {
+        final Set<Class<?>> missing = new HashSet<>();
+        leaves(Command.class, missing);
+        rows().forEach(row -> missing.remove(row.command().getClass()));
+
+        assertEquals(Set.of(AdminCommand.Tick.class), missing, "the passing of time is on no wire");
+        assertThrows(StoreException.class, () -> WireCodec.method(new AdminCommand.Tick()));
+    }
+
+    private static void leaves(final Class<?> type, final Set<Class<?>> found) {
+        if (type.isSealed()) {
+            Stream.of(type.getPermittedSubclasses()).forEach(sub -> leaves(sub, found));
+        } else {
+            found.add(type);
+        }
+    }
+
+    @Test
+    void shouldCarryTheTimeThatAPutMayWait() {
+        final PutStart put = (PutStart) RecordedMessages.all().getFirst().command();
+        final MessageWriter out = new MessageWriter();
+        codec.writeRequest(put, 300, out);
+
+        assertEquals(new Request<>(put, 300), codec.readRequest(16, out.toBytes()));
+        final byte[] older = RecordedMessages.bytes("97 92 01 02 07 a0 a26b31 ce00011170 c0 c2");
+        assertEquals(new Request<>(put, 0), codec.readRequest(16, older), "a writer that did not know the field");
+    }
+
+    @Test
+    void shouldWriteAndReadAWaitForWorkAsRecorded() {
+        final MessageWriter out = new MessageWriter();
+        WireCodec.writeAwaitWork(new WireCodec.AwaitWork(new UUID(1, 2), 20_000), out);
+        assertEquals("929201" + "02" + "cd4e20", hex(out.toBytes()));
+        assertEquals(new WireCodec.AwaitWork(new UUID(1, 2), 20_000), codec.readAwaitWork(out.toBytes()));
+
+        out.clear();
+        WireCodec.writeWork(WorkKind.OFFLOADS.bit() | WorkKind.TASKS.bit(), out);
+        assertEquals("9105", hex(out.toBytes()));
+        assertEquals(5, codec.readWork(out.toBytes()));
+    }
+
+    @Test
+    void shouldCarryAReplicaOfAnUnknownKindOnAsItCame() {
+        final byte[] reply = RecordedMessages.bytes("98 03 01 91 95 08 07 cd0fa0 81 01 c0 a36e6577 00 c2 00 00 cc63");
+        final ReadStart read = new ReadStart(((Exists) exists()).key(), false);
+
+        final ReadReply object = codec.readReply(read, reply);
+
+        final Replica replica = object.replicas().getFirst();
+        assertEquals(new ReplicaDescriptor.Unknown(4000, RecordedMessages.bytes("81 01 c0")), replica.descriptor());
+        assertEquals(ReplicaStatus.REMOVED, replica.status(), "a status that is not known is none to read by");
+        assertEquals("98030191" + "9408" + "02" + "cd0fa0" + "8101c0" + "00c2000000", hex(written(read, object)));
+    }
+
+    private static Command<?> exists() {
+        return rows().map(Row::command).filter(Exists.class::isInstance).findFirst().orElseThrow();
+    }
+
+    @Test
+    void shouldShareTheAddressOfASegmentAmongItsReplicas() {
+        final Row row = rows().filter(any -> any.command() instanceof PutStart).findFirst().orElseThrow();
+        final ReplicaDescriptor.Memory first = lent(codec.readReply(row.command(), row.replyBytes()));
+        final ReplicaDescriptor.Memory second = lent(codec.readReply(row.command(), row.replyBytes()));
+        assertSame(first.segment(), second.segment());
+
+        final byte[] otherToken = row.replyBytes().clone();
+        otherToken[otherToken.length - 20] ^= 1;
+        final ReplicaDescriptor.Memory third = lent(codec.readReply(row.command(), otherToken));
+        assertEquals(first.segment().segmentId(), third.segment().segmentId());
+        assertEquals(false, first.segment().equals(third.segment()), "the token is another one");
+    }
+
+    private static ReplicaDescriptor.Memory lent(final Object reply) {
+        return (ReplicaDescriptor.Memory) ((PutStartReply.Started) reply).replicas().getFirst().descriptor();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "92 15 90",                                         // a batch without commands
+        "92 01 91 92 15 91 92 a0 a16b",                     // a batch of batches
+        "92 02 91 92 92 01 02 00",                          // a batch of waits
+        "92 15 dc1001",                                     // more commands than a batch may have
+        "92 cd0315 91 90",                                  // no such method
+        "92 ff 91 90",
+        "92 cf7fffffffffffffff 91 90"})
+    void shouldRefuseABatchThatIsNone(final String hex) {
+        final RuntimeException e = assertThrows(RuntimeException.class,
+            () -> codec.readRequest(WireCodec.BATCH, RecordedMessages.bytes(hex)));
+        assertEquals(true, e instanceof MalformedMessageException
+            || e instanceof RpcException rpc && rpc.status() == RpcStatus.UNKNOWN_METHOD, e.toString());
+    }
+
+    @Test
+    void shouldRefuseWhatIsWellFormedAndNotAllowed() {
+        final StoreException empty = assertThrows(StoreException.class,
+            () -> codec.readRequest(21, RecordedMessages.bytes("92 a0 a0")));
+        assertEquals(ErrorCode.INVALID_KEY, empty.code());
+        final StoreException tenant = assertThrows(StoreException.class,
+            () -> codec.readRequest(21, RecordedMessages.bytes("92 a25f61 a16b")));
+        assertEquals(ErrorCode.INVALID_KEY, tenant.code());
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readRequest(21, RecordedMessages.bytes("92 a0 a2c328")), "not UTF-8");
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readRequest(98, RecordedMessages.bytes("92 da0100" + "61".repeat(256) + "01")),
+            "a tenant of 256 bytes");
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readRequest(18, RecordedMessages.bytes("95 92 01 02 a0 a16b 03 07")), "no such scope");
+    }
+
+    @Test
+    void shouldRefuseToSendABatchOfDifferentKinds() {
+        final Exists exists = (Exists) exists();
+        final Batch<Object> mixed = mixed(exists, new ReadStart(exists.key(), false));
+
+        assertThrows(IllegalArgumentException.class, () -> written(mixed));
+        assertThrows(IllegalArgumentException.class, () -> written(new Batch<>(List.of())));
+        assertThrows(IllegalArgumentException.class,
+            () -> written(new Batch<>(Collections.nCopies(Batch.MAX_ITEMS + 1, exists))));
+    }
+
+    @SuppressWarnings("unchecked") // That is what is refused.
+    private static Batch<Object> mixed(final Command<?>... commands) {
+        return new Batch<>((List<Command<Object>>) (List<?>) List.of(commands));
+    }
+}

@@ -1,0 +1,192 @@
+package io.kvtier.store.master;
+
+import io.kvtier.store.StoreException;
+import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.wire.Failures;
+import io.kvtier.store.protocol.wire.Request;
+import io.kvtier.store.protocol.wire.WireCodec;
+import io.kvtier.store.protocol.wire.WriterPool;
+import io.kvtier.transport.rpc.MessageWriter;
+import io.kvtier.transport.rpc.RpcCall;
+import io.kvtier.transport.rpc.RpcException;
+import io.kvtier.transport.rpc.RpcHandler;
+import io.kvtier.transport.rpc.RpcServer;
+import io.kvtier.transport.rpc.RpcServerConfig;
+import io.kvtier.transport.rpc.RpcStatus;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A master that clients reach over the network: decodes calls, gives them to a {@link Conductor}, encodes its answers.
+ *
+ * <p><b>Threading:</b> thread-safe; threads are those of {@link RpcServer} and {@link Conductor}. <b>Lifetime:</b>
+ * {@link #close()} stops listening, answers what is under way and frees the state.
+ */
+public final class MasterServer implements AutoCloseable {
+    /** Longest wait for work; a client asks again. */
+    private static final long MAX_WAIT_MS = 60_000;
+
+    private final WireCodec codec = new WireCodec();
+    private final WriterPool writers = new WriterPool();
+    private final Conductor conductor;
+    private RpcServer server;
+
+    private MasterServer(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /**
+     * Starts with an empty state.
+     *
+     * @param config   where to listen, and limits.
+     * @param settings what the state is told once.
+     * @return the server, listening.
+     * @throws IOException when the address cannot be bound, naming it.
+     */
+    public static MasterServer start(final RpcServerConfig config, final MasterSettings settings) throws IOException {
+        final long term = new SecureRandom().nextLong() >>> 1;
+        return start(config, new Conductor(RunningState.empty(settings, term,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT));
+    }
+
+    static MasterServer start(final RpcServerConfig config, final Conductor conductor) throws IOException {
+        final MasterServer master = new MasterServer(conductor);
+        conductor.start();
+        try {
+            master.server = RpcServer.start(config, master.handler());
+        } catch (final IOException | RuntimeException e) {
+            conductor.close();
+            throw e;
+        }
+        return master;
+    }
+
+    /**
+     * Where it listens.
+     *
+     * @return the address with the port that was really taken.
+     */
+    public InetSocketAddress address() {
+        return server.address();
+    }
+
+    /**
+     * The master without a network between.
+     *
+     * @return applies commands of this process.
+     */
+    public Master master() {
+        return conductor;
+    }
+
+    /** Stops listening, answers what is under way, frees the state. A second call does nothing. */
+    @Override
+    public void close() {
+        // Those who wait for room or work would keep the server from ending.
+        conductor.endWaits();
+        server.close();
+        conductor.close();
+    }
+
+    private RpcHandler handler() {
+        return new RpcHandler() {
+            @Override
+            public void handle(final RpcCall call) {
+                MasterServer.this.handle(call);
+            }
+
+            @Override
+            public void disconnected(final long connection) {
+                conductor.disconnected(connection);
+            }
+        };
+    }
+
+    private void handle(final RpcCall call) {
+        final Entry entry;
+        try {
+            if (call.method() == WireCodec.AWAIT_WORK) {
+                entry = new Wait(call, codec.readAwaitWork(call.body()));
+            } else {
+                entry = command(call, codec.readRequest(call.method(), call.body()));
+            }
+        } catch (final StoreException e) {
+            throw Failures.sent(e);
+        }
+        if (!conductor.submit(entry)) {
+            throw new RpcException(RpcStatus.BUSY, "the master has too many commands waiting", null);
+        }
+    }
+
+    private <R> Entry command(final RpcCall call, final Request<R> request) {
+        return new Exchange<>(call, request);
+    }
+
+    /** A command that came in a call. */
+    private final class Exchange<R> extends CommandEntry<R> {
+        private final RpcCall call;
+
+        Exchange(final RpcCall call, final Request<R> request) {
+            super(request.command(), request.waitMs());
+            this.call = call;
+        }
+
+        @Override
+        boolean isLate() {
+            return call.isLate();
+        }
+
+        @Override
+        long connection() {
+            return call.connection();
+        }
+
+        @Override
+        public void deliver() {
+            if (wasLate()) {
+                call.fail(new RpcException(RpcStatus.LATE, "the time limit was over before it was begun", null));
+            } else if (refusal() != null) {
+                call.fail(Failures.sent(refusal()));
+            } else {
+                answer();
+            }
+        }
+
+        private void answer() {
+            final MessageWriter writer = writers.take();
+            try {
+                codec.writeReply(command(), reply(), writer);
+                call.reply(writer);
+                writers.give(writer);
+            } catch (final RuntimeException | Error e) {
+                call.fail(e);
+            }
+        }
+    }
+
+    /** A wait for work that came in a call. */
+    private final class Wait extends AwaitEntry {
+        private final RpcCall call;
+
+        Wait(final RpcCall call, final WireCodec.AwaitWork wait) {
+            super(wait.clientId(), Math.min(wait.timeoutMs(), MAX_WAIT_MS));
+            this.call = call;
+        }
+
+        @Override
+        long connection() {
+            return call.connection();
+        }
+
+        @Override
+        public void deliver() {
+            final MessageWriter writer = writers.take();
+            WireCodec.writeWork(kinds(), writer);
+            call.reply(writer);
+            writers.give(writer);
+        }
+    }
+}

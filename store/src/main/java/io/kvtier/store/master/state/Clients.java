@@ -1,0 +1,92 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
+import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
+import io.kvtier.store.protocol.SegmentCommand.Ping;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/** The clients that the master hears of, in the order of their last sign of life. */
+final class Clients {
+    private final long ttlMs;
+    /** In the order of the last sign of life: a client that gives one goes to the end, and nothing else moves it. */
+    private final Map<UUID, Client> known = new LinkedHashMap<>();
+
+    private static final class Client {
+        private final UUID id;
+        private String name = "";
+        private String host = "";
+        private String endpoint = "";
+        private long lastMs;
+
+        Client(final UUID id) {
+            this.id = id;
+        }
+    }
+
+    Clients(final long ttlMs) {
+        this.ttlMs = ttlMs;
+    }
+
+    /** A ping; NEED_REMOUNT from a client that was not known. */
+    ClientStatus ping(final Ping ping, final long nowMs) {
+        final boolean isKnown = known.containsKey(ping.clientId());
+        final Client client = seen(ping.clientId(), nowMs);
+        client.name = ping.name();
+        client.host = ping.host();
+        client.endpoint = ping.endpoint();
+        return isKnown ? ClientStatus.OK : ClientStatus.NEED_REMOUNT;
+    }
+
+    /** A sign of life of a client that lends something; it is known from here on. */
+    void appeared(final UUID clientId, final long nowMs) {
+        seen(clientId, nowMs);
+    }
+
+    private Client seen(final UUID clientId, final long nowMs) {
+        final Client old = known.remove(clientId);
+        final Client client = old == null ? new Client(clientId) : old;
+        known.put(clientId, client);
+        client.lastMs = nowMs;
+        return client;
+    }
+
+    /** The one instance of an id that all records share. */
+    UUID shared(final UUID clientId) {
+        final Client client = known.get(clientId);
+        return client == null ? clientId : client.id;
+    }
+
+    /** The host a client runs on; empty when that is not known. */
+    String host(final UUID clientId) {
+        final Client client = known.get(clientId);
+        return client == null ? "" : client.host;
+    }
+
+    /** A client that was silent for too long, and is not known any more; null when there is none. */
+    UUID nextExpired(final long nowMs) {
+        if (known.isEmpty()) {
+            return null;
+        }
+        final Client eldest = known.values().iterator().next();
+        if (nowMs - eldest.lastMs < ttlMs) {
+            return null;
+        }
+        known.remove(eldest.id);
+        return eldest.id;
+    }
+
+    List<ClientInfo> list(final long nowMs) {
+        final List<ClientInfo> infos = new ArrayList<>(known.size());
+        known.values().forEach(client -> infos.add(new ClientInfo(client.id, client.name, client.host,
+            client.endpoint, nowMs - client.lastMs)));
+        return infos;
+    }
+
+    int size() {
+        return known.size();
+    }
+}

@@ -1,0 +1,170 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.alloc.extent.ExtentAllocator;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
+import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.replica.SegmentAddress;
+import java.util.UUID;
+
+/**
+ * A segment that a client lends: its allocator, and the list of what lies in it.
+ *
+ * <p>Every replica with a range here is in the list, whether it has an owner, is only held, or rests. So unmounting
+ * finds what it must sweep without looking at any object of another segment.
+ */
+final class LentSegment {
+    /** One thread at a time allocates here, and placement must depend on nothing but the commands. */
+    private static final int ALLOCATOR_LANES = 1;
+
+    private final UUID clientId;
+    private final String host;
+    private final SegmentSpec spec;
+    private final ExtentAllocator allocator;
+    private final long openFromMs;
+    private Status status = Status.OK;
+    private long unmountAtMs = Long.MAX_VALUE;
+    private int failedProbes;
+    private PlacedReplica first;
+    private long replicas;
+
+    /** A segment in which nothing is allocated before {@code openFromMs}. */
+    LentSegment(final UUID clientId, final String host, final SegmentSpec spec, final long openFromMs) {
+        this.clientId = clientId;
+        this.host = host;
+        this.spec = spec;
+        this.openFromMs = openFromMs;
+        this.allocator = ExtentAllocator.create(spec.capacity(), spec.unit(), ALLOCATOR_LANES);
+    }
+
+    UUID id() {
+        return spec.address().segmentId();
+    }
+
+    UUID clientId() {
+        return clientId;
+    }
+
+    String host() {
+        return host;
+    }
+
+    String name() {
+        return spec.name();
+    }
+
+    Medium medium() {
+        return spec.medium();
+    }
+
+    SegmentAddress address() {
+        return spec.address();
+    }
+
+    Status status() {
+        return status;
+    }
+
+    void status(final Status changed) {
+        status = changed;
+    }
+
+    /** When its graceful unmounting ends; at the end of time when it has not begun. */
+    long unmountAtMs() {
+        return unmountAtMs;
+    }
+
+    void unmountAt(final long atMs) {
+        unmountAtMs = Math.min(unmountAtMs, atMs);
+    }
+
+    /** Failed probes in a row, this one included when it is one. */
+    int probed(final boolean healthy) {
+        failedProbes = healthy ? 0 : failedProbes + 1;
+        return failedProbes;
+    }
+
+    long openFromMs() {
+        return openFromMs;
+    }
+
+    boolean isOpen(final long nowMs) {
+        return status == Status.OK && nowMs >= openFromMs;
+    }
+
+    /** Whether what lies in it may be read. */
+    boolean isReadable() {
+        return status != Status.UNMOUNTING;
+    }
+
+    long capacity() {
+        return allocator.capacityBytes();
+    }
+
+    long used() {
+        return allocator.allocatedBytes();
+    }
+
+    long replicas() {
+        return replicas;
+    }
+
+    PlacedReplica first() {
+        return first;
+    }
+
+    /** Bytes that a value takes here. A value of 0 bytes takes a unit, so that it is evicted one day. */
+    long allocatedBytes(final long size) {
+        final long unit = allocator.unitBytes();
+        return Math.max(unit, size + unit - 1 & -unit);
+    }
+
+    /** A range for a value, or null when there is none. */
+    PlacedReplica allocate(final long replicaId, final ObjectEntry owner, final long size) {
+        final long bytes = allocatedBytes(size);
+        if (bytes > capacity() - used()) {
+            return null;
+        }
+        final long offset = allocator.allocate(bytes);
+        if (offset == ExtentAllocator.NO_SPACE) {
+            return null;
+        }
+        final PlacedReplica replica = new PlacedReplica(replicaId, owner, this, offset, size, bytes);
+        replica.nextInSegment(first);
+        if (first != null) {
+            first.previousInSegment(replica);
+        }
+        first = replica;
+        replicas++;
+        return replica;
+    }
+
+    /** Gives a range back. */
+    void free(final PlacedReplica replica) {
+        if (!allocator.free(replica.offset(), replica.allocated())) {
+            throw new IllegalStateException("segment " + id() + " does not know the range of replica " + replica.id()
+                + " at offset " + replica.offset());
+        }
+        detach(replica);
+    }
+
+    /** Takes a replica off the list; its range stays allocated until the segment is closed. */
+    void detach(final PlacedReplica replica) {
+        replica.gone();
+        if (replica.previousInSegment() == null) {
+            first = replica.nextInSegment();
+        } else {
+            replica.previousInSegment().nextInSegment(replica.nextInSegment());
+        }
+        if (replica.nextInSegment() != null) {
+            replica.nextInSegment().previousInSegment(replica.previousInSegment());
+        }
+        replica.previousInSegment(null);
+        replica.nextInSegment(null);
+        replicas--;
+    }
+
+    void close() {
+        allocator.close();
+    }
+}

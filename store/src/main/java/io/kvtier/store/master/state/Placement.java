@@ -1,0 +1,145 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.master.state.MasterSettings.Strategy;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where new replicas go: segments that the put names, then the writer's host when it wants that, then by strategy.
+ * Replicas of one object are on segments of their own.
+ *
+ * <p>The random numbers are the state's own, so that the same commands place the same way.
+ */
+final class Placement {
+    /** How many segments are looked at for each replica before the emptiest of them is taken. */
+    private static final int SAMPLE = 6;
+
+    private final Strategy strategy;
+    private final List<LentSegment> memory = new ArrayList<>();
+    private final List<LentSegment> nof = new ArrayList<>();
+    private long random = 0x9E3779B97F4A7C15L;
+
+    /**
+     * What is to be placed.
+     *
+     * @param owner     the object.
+     * @param size      bytes of the value.
+     * @param medium    the kind of segment.
+     * @param preferred names of segments that are tried first.
+     * @param host      the writer's host; empty when it does not matter.
+     * @param only      whether nothing but the preferred segments will do.
+     */
+    record Wish(ObjectEntry owner, long size, Medium medium, List<String> preferred, String host, boolean only) {
+    }
+
+    Placement(final Strategy strategy) {
+        this.strategy = strategy;
+    }
+
+    void add(final LentSegment segment) {
+        segments(segment.medium()).add(segment);
+    }
+
+    void remove(final LentSegment segment) {
+        segments(segment.medium()).remove(segment);
+    }
+
+    /** Ranges on as many segments as have room, up to {@code count}. */
+    List<PlacedReplica> allocate(final Wish wish, final int count, final long nowMs, final ObjectCatalogue ids) {
+        final List<PlacedReplica> placed = new ArrayList<>(count);
+        final List<LentSegment> segments = segments(wish.medium());
+        for (int i = 0; i < wish.preferred().size(); i++) {
+            final String name = wish.preferred().get(i);
+            tryAll(segments, segment -> segment.name().equals(name), wish, count, nowMs, ids, placed);
+        }
+        if (wish.only()) {
+            return placed;
+        }
+        if (!wish.host().isEmpty()) {
+            tryAll(segments, segment -> segment.host().equals(wish.host()), wish, count, nowMs, ids, placed);
+        }
+        if (strategy == Strategy.FREE_RATIO_FIRST) {
+            tryEmptiest(segments, wish, count, nowMs, ids, placed);
+        }
+        tryAll(segments, segment -> true, wish, count, nowMs, ids, placed);
+        return placed;
+    }
+
+    /** Whether the strategy wants the writer's host first. */
+    boolean prefersHost() {
+        return strategy == Strategy.LOCAL_FIRST;
+    }
+
+    /** One of a kind of segment. */
+    private interface Kind {
+        boolean has(LentSegment segment);
+    }
+
+    /** All segments of a kind, beginning anywhere. */
+    private void tryAll(final List<LentSegment> segments, final Kind kind, final Wish wish, final int count,
+        final long nowMs, final ObjectCatalogue ids, final List<PlacedReplica> placed) {
+        final int size = segments.size();
+        final int start = size > 1 ? next(size) : 0;
+        for (int i = 0; i < size && placed.size() < count; i++) {
+            final LentSegment segment = segments.get((start + i) % size);
+            if (kind.has(segment)) {
+                tryOne(segment, wish, nowMs, ids, placed);
+            }
+        }
+    }
+
+    private void tryEmptiest(final List<LentSegment> segments, final Wish wish, final int count, final long nowMs,
+        final ObjectCatalogue ids, final List<PlacedReplica> placed) {
+        final int looks = Math.min(segments.size(), SAMPLE * (count - placed.size()));
+        if (looks <= 0) {
+            return;
+        }
+        final int start = next(segments.size());
+        final List<LentSegment> sample = new ArrayList<>(looks);
+        for (int i = 0; i < looks; i++) {
+            sample.add(segments.get((start + i) % segments.size()));
+        }
+        sample.sort((a, b) -> Double.compare(ratio(a), ratio(b)));
+        for (int i = 0; i < looks && placed.size() < count; i++) {
+            tryOne(sample.get(i), wish, nowMs, ids, placed);
+        }
+    }
+
+    private static void tryOne(final LentSegment segment, final Wish wish, final long nowMs, final ObjectCatalogue ids,
+        final List<PlacedReplica> placed) {
+        if (!segment.isOpen(nowMs) || isUsed(segment, placed)) {
+            return;
+        }
+        final PlacedReplica replica = segment.allocate(ids.nextReplicaId(), wish.owner(), wish.size());
+        if (replica != null) {
+            placed.add(replica);
+        }
+    }
+
+    /** Whether the object has, or is about to have, a replica there. */
+    private static boolean isUsed(final LentSegment segment, final List<PlacedReplica> placed) {
+        for (int i = 0; i < placed.size(); i++) {
+            if (placed.get(i).segment() == segment) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static double ratio(final LentSegment segment) {
+        return (double) segment.used() / segment.capacity();
+    }
+
+    private List<LentSegment> segments(final Medium medium) {
+        return medium == Medium.MEMORY ? memory : nof;
+    }
+
+    /** Xorshift64 (Marsaglia, 2003). */
+    private int next(final int bound) {
+        random ^= random << 13;
+        random ^= random >>> 7;
+        random ^= random << 17;
+        return (int) Long.remainderUnsigned(random, bound);
+    }
+}

@@ -1,0 +1,128 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.PromotionReply;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Copies from disk to memory that are under way. Who started one holds its replica until it ends, whether the object is
+ * still there or not; only that client, and only that replica, can end it.
+ */
+final class Promotions {
+    private final long releaseMs;
+    private final Tiers tiers;
+    private final Clients clients;
+    /** By replica, in the order of their start. */
+    private final Map<Long, Promotion> active = new LinkedHashMap<>();
+
+    private record Promotion(UUID clientId, PlacedReplica replica, long startMs) {
+    }
+
+    Promotions(final long releaseMs, final Tiers tiers, final Clients clients) {
+        this.releaseMs = releaseMs;
+        this.tiers = tiers;
+        this.clients = clients;
+    }
+
+    PromotionReply start(final DiskCommand.PromotionStart start, final long nowMs) {
+        final ObjectEntry entry = tiers.catalogue().find(start.key(), start.version());
+        if (entry == null || !entry.isReadable() || entry.residency(Medium.MEMORY) != null
+            || entry.promotion() != null || entry.pending() != null || entry.isReplicating()) {
+            return PromotionReply.DECLINED;
+        }
+        final List<PlacedReplica> placed = tiers.memory().place(new Placement.Wish(entry, entry.record().size(),
+            Medium.MEMORY, List.of(), clients.host(start.clientId()), false), 1, nowMs);
+        if (placed.isEmpty()) {
+            return PromotionReply.DECLINED;
+        }
+        final PlacedReplica replica = placed.getFirst();
+        entry.promotion(replica);
+        active.put(replica.id(), new Promotion(clients.shared(start.clientId()), replica, nowMs));
+        return new PromotionReply(replica.id(), replica.memory());
+    }
+
+    Ack end(final DiskCommand.PromotionEnd end, final long nowMs) {
+        final Promotion promotion = active.get(end.replicaId());
+        if (promotion == null || !promotion.clientId().equals(end.clientId())) {
+            return Ack.STALE;
+        }
+        active.remove(end.replicaId());
+        final PlacedReplica replica = promotion.replica();
+        final ObjectEntry entry = replica.owner();
+        if (entry == null) {
+            tiers.memory().release(replica, nowMs);
+            return Ack.STALE;
+        }
+        if (end.success()) {
+            entry.promotion(null);
+            tiers.disk().promoted();
+            tiers.memory().completed(replica, nowMs);
+        } else {
+            giveUp(promotion, 0, nowMs);
+        }
+        return Ack.OK;
+    }
+
+    /** The object goes; whoever fills the replica does so until he ends the promotion. */
+    void cancel(final ObjectEntry entry, final long nowMs) {
+        final PlacedReplica replica = entry.promotion();
+        if (replica != null) {
+            entry.promotion(null);
+            tiers.memory().drop(replica, nowMs);
+        }
+    }
+
+    /** The replica lies in a segment that is gone. */
+    void lost(final PlacedReplica replica, final long nowMs) {
+        final ObjectEntry entry = replica.owner();
+        active.remove(replica.id());
+        entry.promotion(null);
+        tiers.memory().lose(replica, nowMs);
+        tiers.memory().release(replica, nowMs);
+    }
+
+    /** A client is gone: it fills nothing any more. */
+    void clientGone(final UUID clientId, final long nowMs) {
+        for (final Promotion promotion : List.copyOf(active.values())) {
+            if (promotion.clientId().equals(clientId)) {
+                active.remove(promotion.replica().id());
+                giveUp(promotion, restUntilMs(promotion), nowMs);
+            }
+        }
+    }
+
+    void expire(final long nowMs) {
+        while (!active.isEmpty()) {
+            final Promotion oldest = active.values().iterator().next();
+            if (nowMs - oldest.startMs() < releaseMs) {
+                return;
+            }
+            active.remove(oldest.replica().id());
+            giveUp(oldest, 0, nowMs);
+        }
+    }
+
+    /** A client that is only thought dead may still write until then. */
+    private long restUntilMs(final Promotion promotion) {
+        return releaseMs > Long.MAX_VALUE - promotion.startMs() ? Long.MAX_VALUE : promotion.startMs() + releaseMs;
+    }
+
+    private void giveUp(final Promotion promotion, final long restUntilMs, final long nowMs) {
+        final PlacedReplica replica = promotion.replica();
+        final ObjectEntry entry = replica.owner();
+        if (entry != null) {
+            entry.promotion(null);
+            tiers.memory().drop(replica, restUntilMs, nowMs);
+        }
+        tiers.memory().release(replica, nowMs);
+    }
+
+    long active() {
+        return active.size();
+    }
+}

@@ -1,0 +1,117 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.FindReply;
+import io.kvtier.store.protocol.ObjectCommand.Found;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.replica.Replica;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Questions about objects, and the leases and holds that they leave behind. */
+final class Reads {
+    /** Objects that one part of a scan looks at, more or less: about a millisecond. */
+    static final int SCAN_OBJECTS = 4096;
+
+    private final long leaseMs;
+    private final Tiers tiers;
+
+    Reads(final long leaseMs, final Tiers tiers) {
+        this.leaseMs = leaseMs;
+        this.tiers = tiers;
+    }
+
+    ReadReply start(final ObjectCommand.ReadStart read, final long nowMs) {
+        final ObjectEntry entry = tiers.catalogue().find(read.key());
+        if (entry == null || !tiers.isReadable(entry)) {
+            return ReadReply.NOT_FOUND;
+        }
+        entry.lease(nowMs + leaseMs);
+        final PlacedReplica held = read.hold() ? firstReadable(entry) : null;
+        if (held == null) {
+            tiers.used(entry, nowMs);
+            return reply(entry, 0);
+        }
+        held.used();
+        tiers.memory().hold(held);
+        return reply(entry, held.id());
+    }
+
+    private static PlacedReplica firstReadable(final ObjectEntry entry) {
+        final Residency memory = entry.residency(Medium.MEMORY);
+        PlacedReplica replica = memory == null ? null : memory.first();
+        while (replica != null && !replica.segment().isReadable()) {
+            replica = replica.sibling();
+        }
+        return replica;
+    }
+
+    Ack done(final ObjectCommand.ReadDone done, final long nowMs) {
+        final PlacedReplica replica = tiers.memory().find(tiers.catalogue().find(done.key()), done.replicaId());
+        if (replica == null || !replica.isHeld()) {
+            return Ack.STALE;
+        }
+        tiers.memory().release(replica, nowMs);
+        return Ack.OK;
+    }
+
+    boolean exists(final ObjectCommand.Exists exists, final long nowMs) {
+        final ObjectEntry entry = tiers.catalogue().find(exists.key());
+        if (entry == null || !tiers.isReadable(entry)) {
+            return false;
+        }
+        entry.lease(nowMs + leaseMs);
+        tiers.used(entry, nowMs);
+        return true;
+    }
+
+    ReadReply query(final ObjectCommand.Query query) {
+        final ObjectEntry entry = tiers.catalogue().find(query.key());
+        return entry == null || !tiers.isReadable(entry) ? ReadReply.NOT_FOUND : reply(entry, 0);
+    }
+
+    FindReply find(final ObjectCommand.Find find, final long nowMs) {
+        final KeyPattern pattern = KeyPattern.of(find.pattern());
+        final List<Found> found = new ArrayList<>();
+        int bucket = Removals.bucket(find.cursor());
+        int looked = 0;
+        while (bucket < ObjectCatalogue.BUCKETS && looked < SCAN_OBJECTS) {
+            for (final ObjectEntry entry : tiers.catalogue().bucket(bucket)) {
+                looked++;
+                if (!Removals.matches(entry, find.tenant(), pattern) || !tiers.isReadable(entry)) {
+                    continue;
+                }
+                if (find.lease()) {
+                    entry.lease(nowMs + leaseMs);
+                    tiers.used(entry, nowMs);
+                }
+                found.add(new Found(entry.key(), reply(entry, 0)));
+            }
+            bucket++;
+        }
+        return new FindReply(found, bucket == ObjectCatalogue.BUCKETS ? FindReply.END : bucket);
+    }
+
+    private ReadReply reply(final ObjectEntry entry, final long held) {
+        final ObjectRecord object = entry.record();
+        return new ReadReply(object.version(), object.size(), readable(entry), held, object.checksummed(),
+            object.checksum(), leaseMs, object.dataType());
+    }
+
+    /** Without what lies on segments and disks that are just being swept. */
+    private List<Replica> readable(final ObjectEntry entry) {
+        final List<Replica> replicas = entry.record().replicas();
+        if (!tiers.segments().hasDying() && !tiers.disk().hasGone()) {
+            return replicas;
+        }
+        final List<Replica> there = new ArrayList<>(replicas.size());
+        for (int i = 0; i < replicas.size(); i++) {
+            if (tiers.isThere(entry, i)) {
+                there.add(replicas.get(i));
+            }
+        }
+        return there;
+    }
+}

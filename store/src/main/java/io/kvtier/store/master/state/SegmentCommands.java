@@ -1,0 +1,84 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.PingReply;
+import io.kvtier.store.protocol.SegmentCommand.Status;
+import java.util.UUID;
+
+/** Segments that come and go, and clients that do. */
+final class SegmentCommands {
+    private final MasterSettings settings;
+    private final long term;
+    private final Tiers tiers;
+    private final Clients clients;
+    private final Offloads offloads;
+    private final Promotions promotions;
+
+    SegmentCommands(final MasterSettings settings, final long term, final Tiers tiers, final Clients clients,
+        final Offloads offloads, final Promotions promotions) {
+        this.settings = settings;
+        this.term = term;
+        this.tiers = tiers;
+        this.clients = clients;
+        this.offloads = offloads;
+        this.promotions = promotions;
+    }
+
+    PingReply ping(final SegmentCommand.Ping ping, final long nowMs) {
+        return new PingReply(clients.ping(ping, nowMs), term, settings.leaseMs(), settings.liveness().clientTtlMs());
+    }
+
+    Ack mount(final SegmentCommand.Mount mount, final long nowMs) {
+        tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
+        clients.appeared(mount.clientId(), nowMs);
+        return Ack.OK;
+    }
+
+    Ack unmount(final SegmentCommand.Unmount unmount, final long nowMs) {
+        final LentSegment segment = tiers.segments().find(unmount.segmentId());
+        if (segment == null || !segment.clientId().equals(unmount.clientId())) {
+            throw new StoreException(ErrorCode.SEGMENT_NOT_FOUND, "client " + unmount.clientId()
+                + " has no segment " + unmount.segmentId() + " mounted");
+        }
+        if (unmount.graceMs() <= 0) {
+            tiers.segments().unmount(segment);
+        } else {
+            segment.status(Status.GRACEFULLY_UNMOUNTING);
+            segment.unmountAt(nowMs + unmount.graceMs());
+        }
+        return Ack.OK;
+    }
+
+    Ack probed(final SegmentCommand.Probed probed) {
+        final LentSegment segment = tiers.segments().find(probed.segmentId());
+        if (segment == null) {
+            return Ack.STALE;
+        }
+        if (segment.probed(probed.healthy()) >= settings.liveness().nofFailures()) {
+            tiers.segments().unmount(segment);
+        }
+        return Ack.OK;
+    }
+
+    Ack unmountDisk(final UUID clientId, final long nowMs) {
+        offloads.unmount(clientId).forEach(replica -> tiers.memory().offloadEnded(replica, false, nowMs));
+        return tiers.disk().unmount(clientId) ? Ack.OK : Ack.STALE;
+    }
+
+    /** Ends what has run out: clients that are silent, and segments that were to go by now. */
+    void expire(final long nowMs) {
+        for (UUID gone = clients.nextExpired(nowMs); gone != null; gone = clients.nextExpired(nowMs)) {
+            unmountDisk(gone, nowMs);
+            promotions.clientGone(gone, nowMs);
+            tiers.segments().of(gone).forEach(tiers.segments()::unmount);
+        }
+        for (final LentSegment segment : tiers.segments().all()) {
+            if (segment.unmountAtMs() <= nowMs) {
+                tiers.segments().unmount(segment);
+            }
+        }
+    }
+}

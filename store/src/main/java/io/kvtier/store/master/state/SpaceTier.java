@@ -1,0 +1,376 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.WorkKind;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Life of the replicas in segments of one medium: placed, completed, held and let go, evicted, freed.
+ *
+ * <p>The policy: above the high watermark, and whenever an allocation finds no range, objects are taken from the old
+ * end of the {@link EvictionOrder}. One that has another copy, or no disk to go to, is dropped at once; any other is
+ * queued for offload and counted as room to come.
+ */
+final class SpaceTier {
+    private final Medium medium;
+    private final double highWatermark;
+    private final double ratio;
+    private final MasterSettings settings;
+    private final ObjectCatalogue catalogue;
+    private final Segments segments;
+    private final EvictionOrder order = new EvictionOrder();
+    private final Offloads offloads;
+    private final Effects effects;
+    /** Replicas without an object that somebody still holds, by id. */
+    private final Map<Long, PlacedReplica> orphans = new HashMap<>();
+    private long residencies;
+    private long held;
+    private long evictions;
+    private long evictionsWithoutCopy;
+
+    /** The objects and bytes that an eviction took. */
+    static final class Evicted {
+        private long objects;
+        private long bytes;
+
+        long objects() {
+            return objects;
+        }
+
+        long bytes() {
+            return bytes;
+        }
+    }
+
+    /** A tier of a medium; offloads are those of memory. */
+    SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
+        final Segments segments, final Offloads offloads, final Effects effects) {
+        this.medium = medium;
+        this.settings = settings;
+        this.catalogue = catalogue;
+        this.segments = segments;
+        this.offloads = offloads;
+        this.effects = effects;
+        final MasterSettings.Eviction eviction = settings.eviction();
+        highWatermark = medium == Medium.MEMORY ? eviction.highWatermark() : eviction.nofHighWatermark();
+        ratio = medium == Medium.MEMORY ? eviction.ratio() : eviction.nofRatio();
+    }
+
+    /**
+     * Takes ranges for a value and holds them for whoever writes it.
+     *
+     * @return one to {@code count} replicas, or none when there is no room now.
+     */
+    List<PlacedReplica> place(final Placement.Wish wish, final int count, final long nowMs) {
+        advance(nowMs);
+        relieve(wish.size() * count, nowMs);
+        List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
+        while (placed.isEmpty() && evictFor(wish.size(), nowMs)) {
+            placed = segments.allocate(wish, count, nowMs, catalogue);
+        }
+        placed.forEach(this::hold);
+        return placed;
+    }
+
+    /** Lets time pass. */
+    void advance(final long nowMs) {
+        order.expireLeases(nowMs);
+        if (segments.wake(nowMs)) {
+            effects.spaceFreed();
+        }
+    }
+
+    /** Whether waiting may help: something holds room, or room rests, that will come free. */
+    boolean mayComeFree() {
+        return held > 0 || segments.hasResting();
+    }
+
+    /** The writer is done with a replica: it becomes one of its object's, readable. */
+    void completed(final PlacedReplica replica, final long nowMs) {
+        final ObjectEntry entry = replica.owner();
+        replica.complete();
+        Residency residency = entry.residency(medium);
+        if (residency == null) {
+            residency = new Residency(entry);
+            residencies++;
+            entry.residency(medium, residency);
+        } else {
+            order.remove(residency);
+        }
+        residency.add(replica);
+        residency.heldReplicas(1);
+        catalogue.addReplica(entry, replica.view());
+        release(replica, nowMs);
+    }
+
+    /** Holds a replica: it is neither evicted nor freed until released. */
+    void hold(final PlacedReplica replica) {
+        if (!replica.isHeld()) {
+            held++;
+            final Residency residency = residencyOf(replica);
+            if (residency != null) {
+                order.remove(residency);
+                residency.heldReplicas(1);
+            }
+        }
+        replica.hold();
+    }
+
+    /** Lets go of one hold. The last one puts the object back in order, or frees the range when nobody owns it. */
+    void release(final PlacedReplica replica, final long nowMs) {
+        replica.release();
+        if (replica.isHeld()) {
+            return;
+        }
+        held--;
+        if (replica.owner() == null) {
+            orphans.remove(replica.id());
+            segments.free(replica, nowMs);
+        } else {
+            final Residency residency = residencyOf(replica);
+            if (residency != null) {
+                residency.heldReplicas(-1);
+                enter(residency, nowMs);
+            }
+        }
+        effects.spaceFreed();
+    }
+
+    private Residency residencyOf(final PlacedReplica replica) {
+        return replica.owner() == null || !replica.isComplete() ? null : replica.owner().residency(medium);
+    }
+
+    private void enter(final Residency residency, final long nowMs) {
+        if (!residency.isHeld() && !residency.isEmpty() && !residency.entry().isHardPinned()
+            && residency.list() == null) {
+            order.append(residency, nowMs);
+        }
+    }
+
+    /** A use renews the place in the order. */
+    void used(final ObjectEntry entry, final long nowMs) {
+        final Residency residency = entry.residency(medium);
+        if (residency == null) {
+            return;
+        }
+        for (PlacedReplica replica = residency.first(); replica != null; replica = replica.sibling()) {
+            replica.used();
+        }
+        if (residency.list() != null) {
+            order.used(residency, nowMs);
+        }
+    }
+
+    /** A soft pin has been set or has ended. */
+    void pinChanged(final ObjectEntry entry, final long nowMs) {
+        final Residency residency = entry.residency(medium);
+        if (residency != null) {
+            order.pinChanged(residency, nowMs);
+        }
+    }
+
+    /** A complete replica of an object by its id, or one that somebody still holds; null when unknown. */
+    PlacedReplica find(final ObjectEntry entry, final long replicaId) {
+        if (entry != null) {
+            final Residency residency = entry.residency(medium);
+            final PlacedReplica replica = residency == null ? null : residency.find(replicaId);
+            if (replica != null) {
+                return replica;
+            }
+        }
+        return orphans.get(replicaId);
+    }
+
+    /** The replica's range is freed without rest: it cannot be leased, or its writer has said that it is done. */
+    void drop(final PlacedReplica replica, final long nowMs) {
+        drop(replica, 0, nowMs);
+    }
+
+    /** As {@link #drop}; the range rests as long as a reader may have a lease on it. */
+    void dropLeased(final PlacedReplica replica, final long nowMs) {
+        drop(replica, settings.remoteReaders() ? replica.owner().leaseUntilMs() : 0, nowMs);
+    }
+
+    /** Takes a replica away from its object; its range is freed when the last hold has ended and its rest is over. */
+    void drop(final PlacedReplica replica, final long restUntilMs, final long nowMs) {
+        final ObjectEntry entry = replica.owner();
+        detach(replica, entry);
+        replica.disown(restUntilMs);
+        if (replica.isHeld()) {
+            orphans.put(replica.id(), replica);
+        } else {
+            segments.free(replica, nowMs);
+            effects.spaceFreed();
+        }
+        catalogue.dropReplica(entry, replica.id());
+        final Residency left = entry.residency(medium);
+        if (left != null) {
+            enter(left, nowMs);
+        }
+    }
+
+    private void detach(final PlacedReplica replica, final ObjectEntry entry) {
+        final Residency residency = residencyOf(replica);
+        if (residency == null) {
+            return;
+        }
+        order.remove(residency);
+        residency.remove(replica);
+        if (replica.isHeld()) {
+            residency.heldReplicas(-1);
+        }
+        if (residency.isEmpty()) {
+            residencies--;
+            entry.residency(medium, null);
+        }
+    }
+
+    /** Takes a complete, unheld replica back to being written, held by its writer. */
+    void rewrite(final PlacedReplica replica) {
+        final ObjectEntry entry = replica.owner();
+        detach(replica, entry);
+        entry.replace(entry.record().without(replica.id()));
+        replica.rewrite();
+        hold(replica);
+    }
+
+    /** What lies in a segment that is gone: the object loses it, and whoever holds it holds nothing. */
+    void lose(final PlacedReplica replica, final long nowMs) {
+        replica.segment().detach(replica);
+        if (replica.owner() != null) {
+            drop(replica, 0, nowMs);
+        }
+    }
+
+    /** Ends an offload: the memory goes, unless it was used meanwhile or could not be copied. */
+    void offloadEnded(final PlacedReplica replica, final boolean stored, final long nowMs) {
+        release(replica, nowMs);
+        if (replica.owner() == null || replica.isHeld()) {
+            return;
+        }
+        final Residency residency = residencyOf(replica);
+        if (!stored) {
+            if (residency.list() != null) {
+                order.remove(residency);
+                order.putBack(residency);
+            }
+        } else if (!replica.wasUsedWhileOffloading() && !replica.owner().isLeased(nowMs)) {
+            evictions++;
+            drop(replica, nowMs);
+        }
+    }
+
+    /** Evicts a share of all objects here; of softly pinned ones only what the least share needs. */
+    Evicted evict(final double share, final double least, final long nowMs) {
+        advance(nowMs);
+        final Evicted evicted = new Evicted();
+        final long wanted = (long) Math.ceil(share * residencies);
+        final long needed = (long) Math.ceil(least * residencies);
+        evictUntil(wanted, false, evicted, nowMs);
+        evictUntil(needed, settings.eviction().softPinned(), evicted, nowMs);
+        return evicted;
+    }
+
+    private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
+        final long nowMs) {
+        while (evicted.objects < objects && order.oldest(evenSoftPinned) != null) {
+            evictOldest(evenSoftPinned, evicted, nowMs);
+        }
+    }
+
+    long residencies() {
+        return residencies;
+    }
+
+    long held() {
+        return held;
+    }
+
+    long evictions() {
+        return evictions;
+    }
+
+    long evictionsWithoutCopy() {
+        return evictionsWithoutCopy;
+    }
+
+    private void relieve(final long bytes, final long nowMs) {
+        final long capacity = segments.capacity(medium);
+        final long used = segments.used(medium);
+        if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
+            return;
+        }
+        final long low = (long) ((highWatermark - ratio) * capacity);
+        final long excess = used + bytes - low - coming();
+        final boolean evenSoftPinned = settings.eviction().softPinned();
+        final Evicted evicted = new Evicted();
+        while (evicted.bytes < excess && order.oldest(evenSoftPinned) != null) {
+            evictOldest(evenSoftPinned, evicted, nowMs);
+        }
+    }
+
+    /** Bytes that will be free when what is being copied to disks has ended. */
+    private long coming() {
+        return medium == Medium.MEMORY ? offloads.pendingBytes() : 0;
+    }
+
+    /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
+    private boolean evictFor(final long size, final long nowMs) {
+        final long wanted = Math.max(size, (long) (ratio * segments.capacity(medium)));
+        final boolean evenSoftPinned = settings.eviction().softPinned();
+        final long coming = coming();
+        final Evicted evicted = new Evicted();
+        while (order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
+            final long before = segments.used(medium);
+            evictOldest(evenSoftPinned, evicted, nowMs);
+            if (segments.used(medium) < before) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Evicts the oldest object and the group it is in; one whose group is leased goes to the leased list instead. */
+    private void evictOldest(final boolean evenSoftPinned, final Evicted evicted, final long nowMs) {
+        final Residency victim = order.oldest(evenSoftPinned);
+        final ObjectEntry entry = victim.entry();
+        if (entry.isLeased(nowMs)) {
+            order.remove(victim);
+            order.append(victim, nowMs);
+        } else if (entry.group() == null) {
+            evictOne(victim, evicted, nowMs);
+        } else {
+            for (final ObjectEntry member : List.copyOf(entry.group().members())) {
+                final Residency residency = member.residency(medium);
+                if (residency != null && residency.list() != null) {
+                    evictOne(residency, evicted, nowMs);
+                }
+            }
+        }
+    }
+
+    private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
+        final boolean onlyCopy = !victim.entry().record().hasCopyBeside(medium);
+        final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
+        evicted.objects++;
+        PlacedReplica replica = victim.first();
+        while (replica != null) {
+            final PlacedReplica next = replica.sibling();
+            evicted.bytes += replica.allocated();
+            if (replica != saved) {
+                evictions++;
+                drop(replica, nowMs);
+            }
+            replica = next;
+        }
+        if (saved != null) {
+            hold(saved);
+            offloads.queue(saved);
+            effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
+        } else if (onlyCopy) {
+            evictionsWithoutCopy++;
+        }
+    }
+}

@@ -1,0 +1,336 @@
+package io.kvtier.store.master.state;
+
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.PutOutcome;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Puts from start to end. A put owns its replicas until it has ended; a value that it replaces stays readable until
+ * then, except where it is overwritten in place.
+ */
+final class Writes {
+    private final MasterSettings settings;
+    private final Tiers tiers;
+    private final Clients clients;
+    /** In the order of their start. */
+    private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
+    private long discarded;
+    private long released;
+
+    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients) {
+        this.settings = settings;
+        this.tiers = tiers;
+        this.clients = clients;
+    }
+
+    PutStartReply start(final ObjectCommand.PutStart put, final long nowMs) {
+        check(put);
+        final ObjectEntry entry = tiers.catalogue().find(put.key());
+        final boolean readable = entry != null && tiers.isReadable(entry);
+        if (entry != null) {
+            final PutStartReply taken = taken(entry, put, readable, nowMs);
+            if (taken != null) {
+                return taken;
+            }
+        }
+        final long largest = largest(put.options());
+        if (put.size() > largest) {
+            return new PutStartReply.TooLarge(largest);
+        }
+        if (entry != null && fitsInPlace(entry, put, nowMs)) {
+            return overwrite(entry, put, nowMs);
+        }
+        final ObjectEntry target = entry == null ? tiers.catalogue().add(put.key()) : entry;
+        // Making room may evict the very value that is to be replaced; its place in the catalogue stays.
+        target.reserve(true);
+        try {
+            final List<PlacedReplica> placed = place(target, put, nowMs);
+            if (placed.isEmpty()) {
+                return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
+            }
+            if (target.pending() != null) {
+                discard(target.pending(), nowMs);
+            }
+            if (!readable) {
+                renew(target, put, nowMs);
+            }
+            return begin(target, put, placed, nowMs);
+        } finally {
+            target.reserve(false);
+            tiers.catalogue().removeIfEmpty(target);
+        }
+    }
+
+    /** A put of what is not readable, or not any more, begins a new object. */
+    private void renew(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+        tiers.retire(entry, false, nowMs);
+        tiers.catalogue().renew(entry);
+        if (!put.options().group().isEmpty()) {
+            tiers.catalogue().joinGroup(entry, put.options().group());
+        }
+    }
+
+    private void check(final ObjectCommand.PutStart put) {
+        if (put.size() < 0) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + put.key() + " has a size of " + put.size());
+        }
+        tiers.pins().check(put.options().softPin());
+        if (!put.options().group().isEmpty()) {
+            // Refuses what cannot be a name.
+            ObjectKey.of(put.key().tenant(), put.options().group());
+        }
+    }
+
+    /** Why a put of a known key does not start, or the answer that it has had before; null when it may start. */
+    private PutStartReply taken(final ObjectEntry entry, final ObjectCommand.PutStart put, final boolean readable,
+        final long nowMs) {
+        final PendingWrite write = entry.pending();
+        if (write != null) {
+            if (write.command().attempt() == put.attempt() && write.command().clientId().equals(put.clientId())) {
+                return new PutStartReply.Started(write.version(), write.view());
+            }
+            if (!put.replace() && nowMs - write.startMs() < settings.liveness().discardMs()) {
+                return new PutStartReply.Taken(readable ? PutOutcome.ALREADY_EXISTS : PutOutcome.BEING_WRITTEN);
+            }
+        }
+        if (readable && !put.replace()) {
+            return new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS);
+        }
+        if (entry.promotion() != null || entry.isReplicating()) {
+            if (put.replace()) {
+                throw new StoreException(ErrorCode.OBJECT_HAS_REPLICATION_TASK, "object " + put.key()
+                    + " is being copied; try again when that has ended");
+            }
+            return new PutStartReply.Taken(PutOutcome.BEING_WRITTEN);
+        }
+        if (readable) {
+            checkGroup(entry, put);
+        }
+        return null;
+    }
+
+    private static void checkGroup(final ObjectEntry entry, final ObjectCommand.PutStart put) {
+        final String group = entry.group() == null ? "" : entry.group().name();
+        if (!group.equals(put.options().group())) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "object " + put.key() + " is in group '" + group
+                + "'; it cannot be replaced by one in group '" + put.options().group() + "', remove it first");
+        }
+    }
+
+    private long largest(final PutOptions options) {
+        final long memory = options.replicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.MEMORY);
+        final long nof = options.nofReplicas() == 0 ? Long.MAX_VALUE : tiers.segments().largestSegment(Medium.NOF);
+        // Without any segment at all there is no room now, but there may be some day.
+        return memory == 0 || nof == 0 ? Long.MAX_VALUE : Math.min(memory, nof);
+    }
+
+    private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+        final PutOptions options = put.options();
+        final boolean nearby = options.sameHost() || settings.strategy() == MasterSettings.Strategy.LOCAL_FIRST;
+        final String host = nearby ? clients.host(put.clientId()) : "";
+        final List<PlacedReplica> placed = new ArrayList<>();
+        placed.addAll(place(entry, put, Medium.MEMORY, options.replicas(), host, nowMs));
+        placed.addAll(place(entry, put, Medium.NOF, options.nofReplicas(), host, nowMs));
+        return placed;
+    }
+
+    private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final Medium medium,
+        final int count, final String host, final long nowMs) {
+        return count == 0 ? List.of() : tiers.of(medium).place(new Placement.Wish(entry, put.size(), medium,
+            put.options().preferredSegments(), host, false), count, nowMs);
+    }
+
+    /** Whether a value may be overwritten where it lies: of the same size, in memory only, and nobody reads it. */
+    private boolean fitsInPlace(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+        final Residency memory = entry.residency(Medium.MEMORY);
+        return entry.isReadable() && entry.pending() == null && memory != null && !memory.isHeld()
+            && !entry.isLeased(nowMs) && entry.record().size() == put.size()
+            && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
+            && put.options().nofReplicas() == 0 && isOpen(memory, nowMs);
+    }
+
+    /** Whether all its replicas lie where something may be allocated. */
+    private static boolean isOpen(final Residency residency, final long nowMs) {
+        for (PlacedReplica replica = residency.first(); replica != null; replica = replica.sibling()) {
+            if (!replica.segment().isOpen(nowMs)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private PutStartReply overwrite(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
+        final List<PlacedReplica> replicas = new ArrayList<>();
+        while (entry.residency(Medium.MEMORY) != null) {
+            final PlacedReplica replica = entry.residency(Medium.MEMORY).first();
+            tiers.memory().rewrite(replica);
+            replicas.add(replica);
+        }
+        return begin(entry, put, replicas, nowMs);
+    }
+
+    private PutStartReply begin(final ObjectEntry entry, final ObjectCommand.PutStart put,
+        final List<PlacedReplica> replicas, final long nowMs) {
+        final PendingWrite write =
+            new PendingWrite(put, entry, tiers.catalogue().nextVersion(), nowMs, replicas);
+        entry.pending(write);
+        pending.put(write.version(), write);
+        return new PutStartReply.Started(write.version(), write.view());
+    }
+
+    Ack end(final ObjectCommand.PutEnd end, final long nowMs) {
+        final PendingWrite write = find(end.key(), end.version(), end.clientId());
+        if (write == null) {
+            return tiers.catalogue().find(end.key(), end.version()) == null ? Ack.STALE : Ack.OK;
+        }
+        if (write.isDiscarded()) {
+            release(write, end.scope(), nowMs);
+            return Ack.STALE;
+        }
+        final List<PlacedReplica> written = write.take(end.scope());
+        final ObjectEntry entry = write.entry();
+        final boolean first = entry.record() == null || entry.record().version() != write.version();
+        if (written.isEmpty()) {
+            return first ? Ack.STALE : Ack.OK;
+        }
+        if (first) {
+            install(write, end, nowMs);
+        }
+        written.forEach(replica -> tiers.of(replica).completed(replica, nowMs));
+        tiers.pinChanged(entry, nowMs);
+        if (write.replicas().isEmpty()) {
+            forget(write);
+        }
+        return Ack.OK;
+    }
+
+    /** The first replica of a write is complete: its value takes the place of the one before. */
+    private void install(final PendingWrite write, final ObjectCommand.PutEnd end, final long nowMs) {
+        final ObjectEntry entry = write.entry();
+        final PutOptions options = write.command().options();
+        tiers.retire(entry, false, nowMs);
+        entry.replace(new ObjectRecord(write.version(), write.command().size(), end.checksummed(), end.checksum(),
+            options.dataType(), clients.shared(write.command().clientId()), List.of()));
+        if (options.hardPin()) {
+            entry.pinHard();
+        }
+        tiers.pins().apply(entry, options.softPin(), nowMs);
+    }
+
+    Ack revoke(final ObjectCommand.PutRevoke revoke, final long nowMs) {
+        final PendingWrite write = find(revoke.key(), revoke.version(), revoke.clientId());
+        if (write == null) {
+            return Ack.STALE;
+        }
+        if (write.isDiscarded()) {
+            release(write, revoke.scope(), nowMs);
+            return Ack.STALE;
+        }
+        abandon(write, revoke.scope(), nowMs);
+        return Ack.OK;
+    }
+
+    private PendingWrite find(final ObjectKey key, final long version, final UUID clientId) {
+        final PendingWrite write = pending.get(version);
+        if (write == null || !write.entry().key().equals(key)) {
+            return null;
+        }
+        if (!write.command().clientId().equals(clientId)) {
+            throw new StoreException(ErrorCode.ILLEGAL_CLIENT, "the put of " + key + " was started by client "
+                + write.command().clientId() + ", not by " + clientId);
+        }
+        return write;
+    }
+
+    /**
+     * Another write takes the place of this one. Its writer may still be at it, so its replicas stay held until he ends
+     * or revokes it, or until he can no longer be at it.
+     */
+    private void discard(final PendingWrite write, final long nowMs) {
+        discarded++;
+        write.discard();
+        write.entry().pending(null);
+        write.replicas().forEach(replica -> tiers.of(replica).drop(replica, nowMs));
+    }
+
+    /** The writer of a discarded write is done with replicas of it. */
+    private void release(final PendingWrite write, final Scope scope, final long nowMs) {
+        write.take(scope).forEach(replica -> tiers.of(replica).release(replica, nowMs));
+        if (write.replicas().isEmpty()) {
+            pending.remove(write.version());
+        }
+    }
+
+    /** Gives replicas of a write up; without any left the write is over. */
+    private void abandon(final PendingWrite write, final Scope scope, final long nowMs) {
+        for (final PlacedReplica replica : write.take(scope)) {
+            tiers.of(replica).drop(replica, nowMs);
+            tiers.of(replica).release(replica, nowMs);
+        }
+        if (write.replicas().isEmpty()) {
+            forget(write);
+            tiers.catalogue().removeIfEmpty(write.entry());
+        }
+    }
+
+    private void forget(final PendingWrite write) {
+        pending.remove(write.version());
+        if (write.entry().pending() == write) {
+            write.entry().pending(null);
+        }
+    }
+
+    /** A replica that is being written lies in a segment that is gone. */
+    void lost(final PlacedReplica replica, final long nowMs) {
+        final PendingWrite write = replica.owner().pending();
+        if (write != null && write.replicas().remove(replica)) {
+            final ObjectEntry entry = write.entry();
+            tiers.of(replica).lose(replica, nowMs);
+            tiers.of(replica).release(replica, nowMs);
+            if (write.replicas().isEmpty()) {
+                forget(write);
+                tiers.catalogue().removeIfEmpty(entry);
+            }
+        }
+    }
+
+    /** Gives up what has not ended in time. */
+    void expire(final long nowMs) {
+        while (!pending.isEmpty()) {
+            final PendingWrite oldest = pending.values().iterator().next();
+            if (nowMs - oldest.startMs() < settings.liveness().releaseMs()) {
+                return;
+            }
+            released++;
+            if (oldest.isDiscarded()) {
+                release(oldest, Scope.ALL, nowMs);
+            } else {
+                abandon(oldest, Scope.ALL, nowMs);
+            }
+        }
+    }
+
+    long pending() {
+        return pending.size();
+    }
+
+    long discarded() {
+        return discarded;
+    }
+
+    long released() {
+        return released;
+    }
+}

@@ -1,0 +1,131 @@
+package io.kvtier.store.protocol;
+
+import io.kvtier.store.ObjectKey;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * What concerns clients' own disks.
+ *
+ * @param <R> what the master answers.
+ */
+public sealed interface DiskCommand<R> extends Command<R> {
+    /**
+     * Offers a client's own disk for offload. Repeated, it changes nothing.
+     *
+     * @param clientId its owner.
+     * @param endpoint host and port where the owner answers reads; empty for the process that embeds the master.
+     * @param capacity bytes.
+     */
+    record MountDisk(UUID clientId, String endpoint, long capacity) implements DiskCommand<Ack> {
+    }
+
+    /**
+     * Takes a disk back: what is on it is forgotten, and no more tasks are given.
+     *
+     * @param clientId its owner.
+     */
+    record UnmountDisk(UUID clientId) implements DiskCommand<Ack> {
+    }
+
+    /**
+     * Fetches what a client shall copy to its disk. Each task must be answered by {@link OffloadDone}.
+     *
+     * @param clientId the client.
+     * @param maxBytes value bytes at most, but at least one task when there is one.
+     */
+    record FetchOffloads(UUID clientId, long maxBytes) implements DiskCommand<List<OffloadTask>> {
+    }
+
+    /**
+     * Ends an offload task.
+     *
+     * @param clientId the client.
+     * @param task     the task.
+     * @param result   what became of it.
+     * @param checksum XXH64 of the value where it was stored.
+     */
+    record OffloadDone(UUID clientId, OffloadTask task, OffloadResult result, long checksum)
+        implements DiskCommand<Ack> {
+    }
+
+    /** What became of an offload. */
+    enum OffloadResult {
+        /** The value is durable on the disk. */
+        STORED,
+        /** The value was removed while it was being copied; nothing of it is left on the disk. */
+        OBSOLETE,
+        /** This value cannot be stored there, others can. */
+        VALUE_REFUSED,
+        /** The disk failed or has no room; nothing should be sent for a while. */
+        DISK_FAILED
+    }
+
+    /**
+     * Asks for memory for a value that was found on disk. Never waits.
+     *
+     * @param clientId who copies it up.
+     * @param key      the object.
+     * @param version  the object's version.
+     */
+    record PromotionStart(UUID clientId, ObjectKey key, long version) implements DiskCommand<PromotionReply> {
+    }
+
+    /**
+     * Ends a promotion.
+     *
+     * @param clientId  who started it.
+     * @param key       the object.
+     * @param replicaId as given by the start.
+     * @param success   whether the bytes are all there; else the memory is freed.
+     */
+    record PromotionEnd(UUID clientId, ObjectKey key, long replicaId, boolean success) implements DiskCommand<Ack> {
+    }
+
+    /**
+     * Asks which values a client may drop from its disk to make room. Those that are allowed are forgotten at once.
+     *
+     * @param clientId the client.
+     * @param values   candidates, oldest first.
+     */
+    record EvictDisk(UUID clientId, List<StoredObject> values) implements DiskCommand<List<Boolean>> {
+    }
+
+    /**
+     * Offers what a client found on its disk after a restart, oldest first.
+     *
+     * @param clientId the client.
+     * @param values   what it found.
+     */
+    record AdoptDisk(UUID clientId, List<StoredObject> values) implements DiskCommand<List<Boolean>> {
+    }
+
+    /**
+     * Fetches values that were removed or replaced and still lie on a client's disk. They are named once.
+     *
+     * @param clientId the client.
+     * @param max      most values.
+     */
+    record FetchDrops(UUID clientId, int max) implements DiskCommand<List<StoredVersion>> {
+    }
+
+    /**
+     * A version of an object.
+     *
+     * @param key     the object.
+     * @param version its version.
+     */
+    record StoredVersion(ObjectKey key, long version) {
+    }
+
+    /**
+     * A value on a client's disk.
+     *
+     * @param key      the object.
+     * @param version  its version.
+     * @param size     bytes of the value.
+     * @param checksum XXH64 of the value.
+     */
+    record StoredObject(ObjectKey key, long version, long size, long checksum) {
+    }
+}

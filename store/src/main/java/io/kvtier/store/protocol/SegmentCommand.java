@@ -1,0 +1,148 @@
+package io.kvtier.store.protocol;
+
+import io.kvtier.store.replica.SegmentAddress;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * What concerns segments and the clients that lend them.
+ *
+ * @param <R> what the master answers.
+ */
+public sealed interface SegmentCommand<R> extends Command<R> {
+    /** What a segment is made of. */
+    enum Medium {
+        /** Memory of the client. */
+        MEMORY,
+        /** A block device; the segment's name is the id of its namespace. */
+        NOF
+    }
+
+    /** What a segment is good for. */
+    enum Status {
+        /** Read and allocated in. */
+        OK,
+        /** Being emptied: read, not allocated in. */
+        DRAINING,
+        /** Empty, and kept so. */
+        DRAINED,
+        /** Its client takes it back soon: read until then, not allocated in. */
+        GRACEFULLY_UNMOUNTING,
+        /** Being swept: neither. */
+        UNMOUNTING
+    }
+
+    /**
+     * Says that a client is alive. The first one makes it known.
+     *
+     * @param clientId the client.
+     * @param name     what it calls itself, for people.
+     * @param host     the host it runs on.
+     * @param endpoint host and port where it answers calls; empty when it does not.
+     */
+    record Ping(UUID clientId, String name, String host, String endpoint) implements SegmentCommand<PingReply> {
+    }
+
+    /**
+     * Answer to {@link Ping}.
+     *
+     * @param status  whether the master still knows what the client lent.
+     * @param term    a number that each start of a master has for itself.
+     * @param leaseMs milliseconds of a read lease.
+     * @param ttlMs   milliseconds without a ping after which a client is taken for dead.
+     */
+    record PingReply(ClientStatus status, long term, long leaseMs, long ttlMs) {
+    }
+
+    /** Whether the master knows what a client lent. */
+    enum ClientStatus {
+        /** It does. */
+        OK,
+        /**
+         * It does not (any more): it has been started anew, or took the client for dead. What the client lent before
+         * is gone from the metadata; it may be lent again, under new ids.
+         */
+        NEED_REMOUNT
+    }
+
+    /**
+     * Lends a segment to the store. An id that its client has mounted already is refused with SEGMENT_ALREADY_EXISTS.
+     *
+     * @param clientId its owner; known from here on, as by a ping.
+     * @param spec     what it lends.
+     */
+    record Mount(UUID clientId, SegmentSpec spec) implements SegmentCommand<Ack> {
+    }
+
+    /**
+     * A segment to be lent.
+     *
+     * @param name     what it is called, for preferences and drains; several segments may share a name.
+     * @param medium   what it is made of.
+     * @param capacity bytes.
+     * @param unit     bytes; every allocation is a multiple of it. A power of two.
+     * @param address  how it is reached.
+     * @param fresh    whether nobody can know old addresses of this memory; otherwise it rests for the time of a read
+     *                 lease before anything is allocated in it.
+     */
+    record SegmentSpec(String name, Medium medium, long capacity, long unit, SegmentAddress address, boolean fresh) {
+    }
+
+    /**
+     * Takes a segment back.
+     *
+     * @param clientId  its owner; SEGMENT_NOT_FOUND for anybody else.
+     * @param segmentId the segment.
+     * @param graceMs   milliseconds for which it is still read, but not allocated in; 0 for none. The shortest time
+     *                  that was given counts.
+     */
+    record Unmount(UUID clientId, UUID segmentId, long graceMs) implements SegmentCommand<Ack> {
+    }
+
+    /** Lists segments. */
+    record Segments() implements SegmentCommand<List<SegmentInfo>> {
+    }
+
+    /**
+     * What is known of a segment.
+     *
+     * @param segmentId the segment.
+     * @param clientId  its owner.
+     * @param name      its name.
+     * @param host      its owner's host.
+     * @param medium    what it is made of.
+     * @param endpoint  its addresses.
+     * @param status    what it is good for.
+     * @param capacity  bytes.
+     * @param used      bytes allocated.
+     * @param replicas  replicas in it.
+     */
+    record SegmentInfo(UUID segmentId, UUID clientId, String name, String host, Medium medium, String endpoint,
+                       Status status, long capacity, long used, long replicas) {
+    }
+
+    /**
+     * Reports how the probe of a block device went. After several failures in a row it is unmounted.
+     *
+     * @param segmentId the segment.
+     * @param healthy   whether it could be read.
+     */
+    record Probed(UUID segmentId, boolean healthy) implements SegmentCommand<Ack> {
+    }
+
+    /** Lists clients. */
+    record Clients() implements SegmentCommand<List<ClientInfo>> {
+    }
+
+    /**
+     * What is known of a client.
+     *
+     * @param clientId   the client.
+     * @param name       what it calls itself.
+     * @param host       the host it runs on.
+     * @param endpoint   where it answers calls.
+     * @param silentMs   milliseconds since its last ping.
+     */
+    record ClientInfo(UUID clientId, String name, String host, String endpoint, long silentMs) {
+    }
+}

@@ -1,0 +1,26 @@
+package io.kvtier.store.protocol;
+
+/** What may wait at the master for a client to fetch it. */
+public enum WorkKind {
+    /** Values to be copied to its disk; see {@link DiskCommand.FetchOffloads}. */
+    OFFLOADS(1),
+    /** Values that were removed and still lie on its disk; see {@link DiskCommand.FetchDrops}. */
+    DROPS(2),
+    /** Copies and moves to be carried out; see {@link TaskCommand.FetchTasks}. */
+    TASKS(4);
+
+    private final int bit;
+
+    WorkKind(final int bit) {
+        this.bit = bit;
+    }
+
+    /**
+     * Its place in a set of kinds, as the wire has it.
+     *
+     * @return a power of two.
+     */
+    public int bit() {
+        return bit;
+    }
+}

@@ -1,0 +1,68 @@
+package io.kvtier.store.protocol.wire;
+
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.protocol.AdminCommand.DeleteQuota;
+import io.kvtier.store.protocol.AdminCommand.Evict;
+import io.kvtier.store.protocol.AdminCommand.EvictReply;
+import io.kvtier.store.protocol.AdminCommand.Quotas;
+import io.kvtier.store.protocol.AdminCommand.SetQuota;
+import io.kvtier.store.protocol.AdminCommand.Statistics;
+import io.kvtier.store.protocol.AdminCommand.TenantInfo;
+import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.wire.Method.Message;
+import java.util.List;
+
+/** What an operator asks; {@code store/MESSAGES.md} has the fields. The passing of time is on no wire. */
+final class AdminMessages {
+    private AdminMessages() {
+    }
+
+    static List<Method<?, ?>> methods() {
+        return List.of(
+            Method.of(96, Statistics.class, true, CommonMessages.empty(new Statistics()), statistics()),
+            Method.of(97, Evict.class, false, Message.of((e, evict) -> e.array(2).number(millionths(evict.share()))
+                .number(millionths(evict.least())), d -> new Evict(share(d), share(d))),
+                Message.of((e, reply) -> e.array(2).number(reply.objects()).number(reply.bytes()),
+                    d -> new EvictReply(d.count(), d.count()))),
+            Method.of(98, SetQuota.class, true, Message.of((e, set) -> e.array(2).text(set.tenant())
+                .number(set.bytes()), d -> new SetQuota(d.tenant(), d.number())), CommonMessages.ACK),
+            Method.of(99, DeleteQuota.class, true, Message.of((e, delete) -> e.array(1).text(delete.tenant()),
+                d -> new DeleteQuota(d.tenant())), CommonMessages.ACK).doneBefore(ErrorCode.TENANT_NOT_REGISTERED),
+            Method.of(100, Quotas.class, true, CommonMessages.empty(new Quotas()), tenants()));
+    }
+
+    private static final double MILLION = 1e6;
+
+    private static long millionths(final double share) {
+        return Math.round(share * MILLION);
+    }
+
+    private static double share(final Decoder d) {
+        return d.number() / MILLION;
+    }
+
+    private static Message<MasterStats> statistics() {
+        return Message.of((e, stats) -> e.array(24).number(stats.objects()).number(stats.memoryCapacity())
+                .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
+                .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
+                .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
+                .number(stats.offloadsPending()).number(stats.promotions())
+                .number(stats.nofCapacity()).number(stats.nofUsed()).number(stats.nofEvictions())
+                .number(stats.diskCapacity()).number(stats.clients()).number(stats.pendingWrites())
+                .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
+                .number(stats.softPinned()).number(stats.groups()),
+            d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number()));
+    }
+
+    private static Message<List<TenantInfo>> tenants() {
+        return Message.of((e, tenants) -> {
+            e.array(1).array(tenants.size());
+            tenants.forEach(tenant -> e.array(6).text(tenant.tenant()).number(tenant.requested())
+                .number(tenant.effective()).number(tenant.charged()).number(tenant.objects())
+                .number(tenant.rejections()));
+        }, d -> d.records(Integer.MAX_VALUE, t -> new TenantInfo(t.tenant(), t.number(), t.number(), t.number(),
+            t.number(), t.number())));
+    }
+}

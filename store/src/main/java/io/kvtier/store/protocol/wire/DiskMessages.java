@@ -1,0 +1,101 @@
+package io.kvtier.store.protocol.wire;
+
+import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.EvictDisk;
+import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
+import io.kvtier.store.protocol.DiskCommand.MountDisk;
+import io.kvtier.store.protocol.DiskCommand.OffloadDone;
+import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
+import io.kvtier.store.protocol.DiskCommand.PromotionStart;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PromotionReply;
+import io.kvtier.store.protocol.wire.Method.Message;
+import java.util.List;
+
+/** What concerns clients' own disks; {@code store/MESSAGES.md} has the fields. */
+final class DiskMessages {
+    private DiskMessages() {
+    }
+
+    static List<Method<?, ?>> methods() {
+        return List.of(
+            Method.of(64, MountDisk.class, true, Message.of((e, mount) -> e.array(3).uuid(mount.clientId())
+                .text(mount.endpoint()).number(mount.capacity()),
+                d -> new MountDisk(d.uuid(), d.endpoint(), d.count())), CommonMessages.ACK),
+            Method.of(65, UnmountDisk.class, true, Message.of((e, unmount) -> e.array(1).uuid(unmount.clientId()),
+                d -> new UnmountDisk(d.uuid())), CommonMessages.ACK),
+            Method.of(66, FetchOffloads.class, false, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
+                .number(fetch.maxBytes()), d -> new FetchOffloads(d.uuid(), d.count())), tasks()),
+            Method.of(67, OffloadDone.class, true, offloadDone(), CommonMessages.ACK),
+            Method.of(68, PromotionStart.class, false, Message.of((e, start) -> e.array(4).uuid(start.clientId())
+                .key(start.key()).number(start.version()),
+                d -> new PromotionStart(d.uuid(), d.key(), d.number())), promotionReply()),
+            Method.of(69, PromotionEnd.class, true, Message.of((e, end) -> e.array(5).uuid(end.clientId())
+                .key(end.key()).number(end.replicaId()).flag(end.success()),
+                d -> new PromotionEnd(d.uuid(), d.key(), d.number(), d.flag())), CommonMessages.ACK),
+            Method.of(70, EvictDisk.class, true, Message.of((e, evict) -> objects(e.array(2).uuid(evict.clientId()),
+                evict.values()), d -> new EvictDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
+            Method.of(71, AdoptDisk.class, false, Message.of((e, adopt) -> objects(e.array(2).uuid(adopt.clientId()),
+                adopt.values()), d -> new AdoptDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
+            Method.of(72, FetchDrops.class, false, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
+                .number(fetch.max()), d -> new FetchDrops(d.uuid(), d.count(Integer.MAX_VALUE))), versions()));
+    }
+
+    private static void task(final Encoder e, final OffloadTask task) {
+        e.array(5).key(task.key()).number(task.version()).number(task.replicaId()).memory(task.source());
+    }
+
+    private static OffloadTask task(final Decoder d) {
+        return new OffloadTask(d.key(), d.number(), d.number(), d.memory());
+    }
+
+    private static Message<List<OffloadTask>> tasks() {
+        return Message.of((e, tasks) -> {
+            e.array(1).array(tasks.size());
+            tasks.forEach(task -> task(e, task));
+        }, d -> d.records(Integer.MAX_VALUE, DiskMessages::task));
+    }
+
+    private static Message<OffloadDone> offloadDone() {
+        return Message.of((e, done) -> {
+            task(e.array(4).uuid(done.clientId()), done.task());
+            e.number(Numbers.OFFLOAD_RESULT.number(done.result())).number(done.checksum());
+        }, d -> new OffloadDone(d.uuid(), d.record(DiskMessages::task), Numbers.OFFLOAD_RESULT.constant(d.number()),
+            d.number()));
+    }
+
+    private static Message<PromotionReply> promotionReply() {
+        return Message.of((e, reply) -> {
+            if (reply.accepted()) {
+                e.array(2).number(reply.replicaId()).memory(reply.memory());
+            } else {
+                e.array(1).number(0);
+            }
+        }, d -> {
+            final long replicaId = d.number();
+            return replicaId == 0 ? PromotionReply.DECLINED : new PromotionReply(replicaId, d.memory());
+        });
+    }
+
+    private static void objects(final Encoder e, final List<StoredObject> values) {
+        e.array(values.size());
+        for (final StoredObject value : values) {
+            e.array(5).key(value.key()).number(value.version()).number(value.size()).number(value.checksum());
+        }
+    }
+
+    private static List<StoredObject> objects(final Decoder d) {
+        return d.records(Integer.MAX_VALUE, o -> new StoredObject(o.key(), o.number(), o.count(), o.number()));
+    }
+
+    private static Message<List<StoredVersion>> versions() {
+        return Message.of((e, versions) -> {
+            e.array(1).array(versions.size());
+            versions.forEach(version -> e.array(3).key(version.key()).number(version.version()));
+        }, d -> d.records(Integer.MAX_VALUE, v -> new StoredVersion(v.key(), v.number())));
+    }
+}
