@@ -43,6 +43,11 @@ public final class SimulatedMemory {
         }
     }
 
+    /** Whether pinned host memory begins here. */
+    synchronized boolean isPinned(final long address) {
+        return pinned.containsKey(address);
+    }
+
     /** How many ranges of host memory are pinned. */
     public synchronized int pinnedCount() {
         return pinned.size();

@@ -33,6 +33,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -55,6 +56,7 @@ class GdsHostMemoryTest {
     @BeforeEach
     void open() {
         rig = new GdsRig(directory);
+        rig.simulated.compatible(false);
         PatternBytes.fill(memory.segment(), 1);
     }
 
@@ -65,7 +67,7 @@ class GdsHostMemoryTest {
     }
 
     private TransferEngine engine() {
-        return rig.engine(GdsRig.batches(8, 2).withPinHostMemory(true));
+        return rig.engine(GdsRig.withHost(GdsRig.batches(8, 2)));
     }
 
     private static Availability answer(final Registration registration) {
@@ -77,17 +79,6 @@ class GdsHostMemoryTest {
             assertThrows(TransferException.class, () -> engine.submit(List.of(request))).failure();
         assertEquals(TransferFailure.Kind.INVALID, failure.kind());
         return failure;
-    }
-
-    @Test
-    void shouldLeaveOrdinaryMemoryToOthersUnlessToldToPinIt() {
-        final TransferEngine engine = rig.engine(GdsRig.batches(8, 2));
-        assertEquals(Set.of(MemoryKind.DEVICE, MemoryKind.PINNED), rig.transport().capability().memory());
-        // The engine does not even ask.
-        engine.register(memory).close();
-        final Availability refusal = rig.transport().attach(memory);
-        assertTrue(refusal.remedy().contains("pin_host_memory"), refusal.toString());
-        assertEquals(0, rig.simulated.count("bufferRegister"));
     }
 
     @Test
@@ -148,10 +139,15 @@ class GdsHostMemoryTest {
                 answer(registration).toString());
             assertEquals(0, rig.simulated.memory().pinnedCount());
         }
-        final GdsTransport poor = GdsTransport.open(rig.simulated.cuFile(), GdsConfig.DEFAULT.withPinHostMemory(true),
+        final AtomicBoolean full = new AtomicBoolean();
+        final GdsTransport poor = GdsTransport.open(rig.simulated.cuFile(), GdsRig.withHost(GdsConfig.DEFAULT),
             new GdsTransport.Surroundings(List.of(), (context, host) -> {
-                throw new IllegalArgumentException("no memory left to pin");
+                if (full.get()) {
+                    throw new IllegalArgumentException("no memory left to pin");
+                }
+                return GdsRig.around(rig.simulated).pins().pin(context, host);
             }), CuFileConfig.DEFAULT.posixPool());
+        full.set(true);
         final HostRegion other = HostRegion.allocate(NativeTag.TEST, BLOCK);
         assertEquals("no memory left to pin", poor.attach(other).reason());
         other.close();
@@ -162,8 +158,8 @@ class GdsHostMemoryTest {
     @ParameterizedTest
     @EnumSource(GdsConfig.Mode.class)
     void shouldFailWithTheCodeOfTheLibraryAndGoOn(final GdsConfig.Mode mode) throws IOException {
-        final TransferEngine engine = rig.engine((mode == GdsConfig.Mode.BATCH ? GdsRig.batches(8, 2)
-            : GdsRig.calls(2)).withPinHostMemory(true));
+        final TransferEngine engine = rig.engine(GdsRig.withHost(mode == GdsConfig.Mode.BATCH
+            ? GdsRig.batches(8, 2) : GdsRig.calls(2)));
         final Segment segment = rig.file(engine, "f", new byte[SIZE]);
         try (Registration registration = engine.register(memory)) {
             assertTrue(answer(registration).available());
@@ -181,18 +177,20 @@ class GdsHostMemoryTest {
     @Test
     void shouldEndACancelledTransferBeforeItsMemoryIsLetGo() throws Exception {
         final TransferEngine engine = rig.engine(new TransferConfig(BLOCK, 30_000),
-            rig.transport(GdsRig.batches(8, 2).withPinHostMemory(true)));
+            rig.transport(GdsRig.withHost(GdsRig.batches(8, 2))));
         final Segment segment = rig.file(engine, "f", new byte[SIZE]);
+        final long submitted = rig.simulated.count("batchSubmit");
+        final long destroyed = rig.simulated.count("batchDestroy");
         rig.simulated.stalled(true);
         try (Registration registration = engine.register(memory)) {
             assertTrue(answer(registration).available());
             final Transfer transfer =
                 engine.submit(List.of(TransferRequest.read(memory.slice(0, SIZE), segment, 0)));
-            rig.awaitCalls("batchSubmit", 1);
+            rig.awaitCalls("batchSubmit", submitted + 1);
             assertFalse(transfer.await(0));
             transfer.cancel();
             assertThrows(TransferException.class, transfer::await);
-            assertTrue(rig.simulated.count("batchDestroy") >= 1, "ended before the batch was gone");
+            assertTrue(rig.simulated.count("batchDestroy") > destroyed, "ended before the batch was gone");
             rig.simulated.stalled(false);
         }
     }
@@ -207,7 +205,7 @@ class GdsHostMemoryTest {
             final TransferEngine engine = rig.engine(new TransferConfig(usual.sliceBytes(), usual.closeTimeoutMs(),
                 usual.maxOutstanding(), usual.maxOutstandingBytes(), usual.maxFailovers(),
                 first ? gdsFirst : Selection.DEFAULT),
-                rig.transport(GdsRig.batches(8, 2).withPinHostMemory(true)), new PosixTransport(1, true));
+                rig.transport(GdsRig.withHost(GdsRig.batches(8, 2))), new PosixTransport(1, true));
             final Segment segment = rig.file(engine, "f" + first, new byte[SIZE]);
             try (Registration registration = engine.register(memory)) {
                 assertTrue(answer(registration).available());

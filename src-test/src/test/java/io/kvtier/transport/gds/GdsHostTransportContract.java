@@ -29,7 +29,8 @@ abstract class GdsHostTransportContract extends TransportContract {
     @Override
     protected Transport newTransport() {
         simulated.realFiles();
-        return new Registering(GdsTransport.open(simulated.cuFile(), config().withPinHostMemory(true),
+        simulated.compatible(false);
+        return new Registering(GdsTransport.open(simulated.cuFile(), GdsRig.withHost(config()),
             GdsRig.around(simulated), CuFileConfig.DEFAULT.posixPool()), () -> { });
     }
 

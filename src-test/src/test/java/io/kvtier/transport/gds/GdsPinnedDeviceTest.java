@@ -34,8 +34,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** Host memory to file and back by the real library, where it was asked for. A hang is a failure. */
+/**
+ * Host memory to file and back by the real library, where it was asked for: in direct mode. In compatibility mode it is
+ * refused. A hang is a failure.
+ */
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GdsPinnedDeviceTest {
@@ -46,9 +50,12 @@ class GdsPinnedDeviceTest {
     @BeforeEach
     void open() throws IOException {
         folder = GdsFolder.require();
+    }
+
+    private void openDirect() {
         buffers = CudaBuffers.ofFirst();
-        engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(
-            GdsTransport.open(GdsConfig.DEFAULT.withPinHostMemory(true), List.of(buffers.context()))));
+        engine = TransferEngine.open(TransferConfig.DEFAULT,
+            List.of(RealHostMemory.require(GdsConfig.DEFAULT, buffers)));
         assertTrue(engine.hasTransport(TransportKind.GDS), engine.availability(TransportKind.GDS).toString());
     }
 
@@ -67,11 +74,18 @@ class GdsPinnedDeviceTest {
     }
 
     @ParameterizedTest
+    @EnumSource(GdsConfig.Mode.class)
+    void shouldTakeNoHostMemoryUnlessCompatibilityModeIsRuledOut(final GdsConfig.Mode mode) throws IOException {
+        RealHostMemory.assertRefused(mode == GdsConfig.Mode.BATCH ? GdsConfig.DEFAULT : GdsRig.calls(2), folder);
+    }
+
+    @ParameterizedTest
     @CsvSource({"128, 64, true", "128, 64, false", "128, 1024, true", "128, 1024, false", "16, 16384, true",
         "16, 16384, false"})
     void shouldBringBackWhatWasWrittenWhenInEntriesOfOneSubmit(final int entries, final int kib,
         final boolean pinned) throws IOException {
         final int length = kib << 10;
+        openDirect();
         final byte[] bytes = PatternBytes.of(entries, entries * length);
         try (HostMemory region = memory(pinned, bytes.length); Registration registration = engine.register(region)) {
             System.out.println("seen: " + region.kind() + ": " + registration.results());
@@ -100,6 +114,7 @@ class GdsPinnedDeviceTest {
 
     @Test
     void shouldRefuseHostMemoryThatIsNotRegistered() throws IOException {
+        openDirect();
         final Segment segment = engine.openSegment(Files.write(folder.resolve("f"), new byte[4096]).toUri().toString());
         try (HostMemory region = memory(true, 4096)) {
             final TransferFailure failure = assertThrows(TransferException.class,

@@ -47,6 +47,12 @@ final class GdsRig implements AutoCloseable {
         return new GdsConfig(true, 128, GdsConfig.Mode.SYNC, threads, 1, false, true, 10, false);
     }
 
+    /** The same with host memory, which wants compatibility mode ruled out ({@link SimulatedCuFile#compatible}). */
+    static GdsConfig withHost(final GdsConfig config) {
+        return new GdsConfig(config.enabled(), config.ioBatchDepth(), config.mode(), config.threads(),
+            config.batches(), config.requireDirect(), false, config.cancelWaitMs(), true);
+    }
+
     /** No GPU, and a driver that pins whatever it is given. */
     static GdsTransport.Surroundings around(final SimulatedCuFile simulated) {
         return new GdsTransport.Surroundings(List.of(), (context, memory) -> {

@@ -101,7 +101,7 @@ final class TentConfigReader {
             settings.flag("transports/gds/require_direct", known.requireDirect()),
             settings.flag("transports/gds/allow_compat", known.allowCompat()),
             settings.number("transports/gds/cancel_wait_ms", known.cancelWaitMs(), 0, MAX_CANCEL_WAIT_MS),
-            settings.flag("transports/gds/pin_host_memory", known.pinHostMemory()));
+            settings.flag("transports/gds/host_memory", known.hostMemory()));
     }
 
     /** The policies first; the default rules behind them serve what no policy speaks of. */

@@ -19,13 +19,14 @@ import java.util.Objects;
  *                      says; they fail otherwise.
  * @param cancelWaitMs  {@code cancel_wait_ms}: milliseconds that are waited for word of a cancelled batch before it is
  *                      destroyed; the library often says nothing.
- * @param pinHostMemory {@code pin_host_memory}: whether ordinary host memory is pinned with CUDA when it is registered
- *                      with an engine, so that it can be moved too; that keeps all of it in the machine's memory and
- *                      takes as long as touching it. Memory that is pinned already is taken either way.
+ * @param hostMemory    {@code host_memory}: whether host memory that is registered with an engine is moved too, where
+ *                      compatibility mode is ruled out and a trial at opening succeeds; by default not, see
+ *                      {@link GdsTransport}. Ordinary memory is pinned with CUDA when it is registered: that keeps all
+ *                      of it in the machine's memory and takes as long as touching it.
  */
 public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int threads, int batches, boolean requireDirect,
-                        boolean allowCompat, long cancelWaitMs, boolean pinHostMemory) {
-    /** Installed, with batches of 128, direct or not; ordinary host memory is left to others. */
+                        boolean allowCompat, long cancelWaitMs, boolean hostMemory) {
+    /** Installed, with batches of 128, direct or not; host memory is left to others. */
     public static final GdsConfig DEFAULT = new GdsConfig(true, 128, Mode.BATCH, 0, 4, false, true, 1000, false);
 
     private static final int MAX_DEPTH = 256;
@@ -53,7 +54,7 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
      * @param requireDirect whether compatibility mode alone is not enough.
      * @param allowCompat   whether transfers may go through host memory.
      * @param cancelWaitMs  wait after a cancellation.
-     * @param pinHostMemory whether ordinary host memory is pinned.
+     * @param hostMemory    whether host memory is moved too.
      */
     public GdsConfig {
         Objects.requireNonNull(mode, "mode");
@@ -64,14 +65,14 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
     }
 
     /**
-     * The same, with ordinary host memory or without.
+     * The same, with host memory or without.
      *
-     * @param pin whether it is pinned when it is registered.
+     * @param wanted whether it is moved too, where that can be had.
      * @return the configuration.
      */
-    public GdsConfig withPinHostMemory(final boolean pin) {
+    public GdsConfig withHostMemory(final boolean wanted) {
         return new GdsConfig(enabled, ioBatchDepth, mode, threads, batches, requireDirect, allowCompat, cancelWaitMs,
-            pin);
+            wanted);
     }
 
     /** How many threads serve one GPU. */

@@ -35,9 +35,10 @@ import java.util.function.Supplier;
  * and in {@link #mode()}.
  *
  * <p>Any offset, length and address works. Memory of a GPU that is not {@linkplain #attach registered} works too,
- * through buffers of the library. Host memory has to be registered, since an address that CUDA does not know can end
- * the process when it is in a batch: pinned memory, and with {@code pin_host_memory} ordinary memory, which is pinned
- * then. Files to and from host memory are no slower by io_uring, which the usual table takes first.
+ * through buffers of the library. Host memory is left to others, who are no slower, unless {@code host_memory} is set
+ * compatibility mode is ruled out, in which libcufile 1.15.1 moved wrong bytes of it and ended the process, and a trial
+ * at opening has succeeded. It has to be registered then, since an address that CUDA does not know can end the process
+ * when it is in a batch; ordinary memory is pinned with it.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns its threads and a share of the process's one cuFile driver;
  * memory that is attached holds its own. The contexts stay the caller's, who closes them after the engine.
@@ -49,6 +50,8 @@ public final class GdsTransport implements Transport {
     private final CuFileMode mode;
     private final List<CudaContext> contexts;
     private final Set<MemoryKind> memory;
+    /** Why host memory is not taken; null when it is. */
+    private final Availability hostRefusal;
     private final Registrations registrations;
     private final List<Lane> lanes = new ArrayList<>();
     private final IoThreads callers;
@@ -62,6 +65,7 @@ public final class GdsTransport implements Transport {
         contexts = List.of();
         callers = null;
         memory = Set.of(MemoryKind.DEVICE);
+        hostRefusal = why;
         registrations = null;
         capability = capabilityOf(why);
     }
@@ -70,14 +74,16 @@ public final class GdsTransport implements Transport {
         final String library) {
         this.driver = driver;
         this.registrations = new Registrations(around.pins());
-        this.memory = config.pinHostMemory() ? Set.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.HOST)
-            : Set.of(MemoryKind.DEVICE, MemoryKind.PINNED);
         this.mode = mode(driver.properties(), config);
         this.contexts = around.contexts();
         this.callers = new IoThreads("kvtier-gds-calls", 1, Integer.MAX_VALUE);
-        final String way = library + ", " + way(driver.properties());
-        capability = capabilityOf(Availability.yes(way));
         try {
+            hostRefusal = HostTrial.refusal(config, mode,
+                () -> call(() -> HostTrial.run(driver, context(), around.pins(), config.mode())));
+            memory = hostRefusal == null ? Set.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.HOST)
+                : Set.of(MemoryKind.DEVICE);
+            final String way = library + ", " + way(driver.properties()) + hostWay(config);
+            capability = capabilityOf(Availability.yes(way));
             if (contexts.isEmpty()) {
                 addLane(config, null, way);
             }
@@ -199,6 +205,14 @@ public final class GdsTransport implements Transport {
         };
     }
 
+    /** What the capability says of host memory; nothing where nobody asked for it. */
+    private String hostWay(final GdsConfig config) {
+        if (!config.hostMemory()) {
+            return "";
+        }
+        return hostRefusal == null ? "; host memory too" : "; no host memory: " + hostRefusal.reason();
+    }
+
     private Capability capabilityOf(final Availability availability) {
         return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), memory, availability);
     }
@@ -257,6 +271,8 @@ public final class GdsTransport implements Transport {
                 return "the memory is of " + (region.context() == null ? "a GPU that the region does not name"
                     : region.context().device()) + "; open the transport with a context of that GPU";
             }
+        } else if (hostRefusal != null) {
+            return hostRefusal.reason() + "; " + hostRefusal.remedy();
         } else if (registrations.find(address, slice.length()) == null) {
             return "host memory has to be registered with the engine before GPUDirect Storage moves it, all of it; or "
                 + "leave it to io_uring or posix";
@@ -343,7 +359,7 @@ public final class GdsTransport implements Transport {
         }
         try {
             return call(() -> {
-                registrations.add(driver, contexts.isEmpty() ? null : contexts.getFirst(), region);
+                registrations.add(driver, context(), region);
                 return Availability.yes(region.byteSize() + " bytes registered with cuFile");
             });
         } catch (final CuFileException | CudaException | IllegalArgumentException e) {
@@ -361,15 +377,12 @@ public final class GdsTransport implements Transport {
             return laneOf(device) >= 0 ? null : Availability.no("it is memory of a GPU that this transport does not "
                 + "serve", "open the transport with a context of that GPU");
         }
-        if (region instanceof PinnedRegion) {
-            return null;
+        if (hostRefusal != null) {
+            return hostRefusal;
         }
-        if (!(region instanceof HostRegion)) {
-            return Availability.no("it is host memory that a device may not keep: borrowed, or mapped from a file",
+        return region instanceof PinnedRegion || region instanceof HostRegion ? null
+            : Availability.no("it is host memory that a device may not keep: borrowed, or mapped from a file",
                 "use a PinnedRegion, or leave it to io_uring or posix");
-        }
-        return memory.contains(MemoryKind.HOST) ? null : Availability.no("ordinary host memory is left to others",
-            "set transports/gds/pin_host_memory to true, or use a PinnedRegion");
     }
 
     @Override
@@ -379,8 +392,12 @@ public final class GdsTransport implements Transport {
 
     /** Calls the library on a platform thread that has a context: the calling one, unless that is virtual. */
     private <T> T call(final Supplier<T> body) {
-        final CudaContext context = contexts.isEmpty() ? null : contexts.getFirst();
-        return callers.call(() -> LaneParts.inContext(context, body));
+        return callers.call(() -> LaneParts.inContext(context(), body));
+    }
+
+    /** Of any GPU; null in a simulation. */
+    private CudaContext context() {
+        return contexts.isEmpty() ? null : contexts.getFirst();
     }
 
     private void run(final Runnable body) {
