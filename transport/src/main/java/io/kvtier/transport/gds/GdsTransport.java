@@ -35,7 +35,7 @@ import java.util.function.Supplier;
  * and in {@link #mode()}.
  *
  * <p>Any offset, length and address works. Memory of a GPU that is not {@linkplain #attach registered} works too,
- * through buffers of the library. Host memory is left to others, who are no slower, unless {@code host_memory} is set
+ * through buffers of the library. Host memory is left to others, who are no slower, unless {@code host_memory} is set,
  * compatibility mode is ruled out, in which libcufile 1.15.1 moved wrong bytes of it and ended the process, and a trial
  * at opening has succeeded. It has to be registered then, since an address that CUDA does not know can end the process
  * when it is in a batch; ordinary memory is pinned with it.
