@@ -12,6 +12,8 @@ module io.kvtier.store {
     requires static java.management;
     requires static jdk.management;
     requires static me.tongfei.progressbar;
+    requires static org.snakeyaml.engine;
+    requires static jdk.httpserver;
 
     exports io.kvtier.store;
     exports io.kvtier.store.config;

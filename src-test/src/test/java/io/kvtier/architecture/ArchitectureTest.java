@@ -51,6 +51,7 @@ class ArchitectureTest {
     private static final String BINDINGS = "io.kvtier.bindings..";
     private static final String STATE = "io.kvtier.store.master.state..";
     private static final String COMMAND_LINE = "io.kvtier.store.cli..";
+    private static final String ADMIN = "io.kvtier.store.admin..";
     private static final String GENERATED = "io.kvtier.bindings.*.gen..";
     private static final JavaClasses LIBRARY = new ClassFileImporter()
         .withImportOption(new ImportOption.DoNotIncludeTests()).importPackages("io.kvtier");
@@ -219,8 +220,12 @@ class ArchitectureTest {
     void shouldKeepTheCommandLinesLibrariesOutOfTheLibrary() {
         check(noClasses().that().resideOutsideOfPackage(COMMAND_LINE)
             .should().dependOnClassesThat(resideInAnyPackage("picocli..", "org.HdrHistogram..", "me.tongfei..")));
-        check(noClasses().that().resideOutsideOfPackages(COMMAND_LINE, "io.kvtier.store.config..")
+        check(noClasses().that().resideOutsideOfPackages(COMMAND_LINE, ADMIN, "io.kvtier.store.config..")
             .should().dependOnClassesThat(resideInAnyPackage("com.fasterxml.jackson..")));
+        check(noClasses().that().doNotHaveFullyQualifiedName("io.kvtier.store.config.YamlDocument")
+            .should().dependOnClassesThat(resideInAnyPackage("org.snakeyaml..")));
+        check(noClasses().that().resideOutsideOfPackage(ADMIN)
+            .should().dependOnClassesThat(resideInAnyPackage("com.sun.net.httpserver..")));
         check(classes().that().resideInAPackage(COMMAND_LINE).should().onlyHaveDependentClassesThat()
             .resideInAPackage(COMMAND_LINE));
     }

@@ -1,5 +1,7 @@
 package io.kvtier.transport;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -14,11 +16,18 @@ import java.util.concurrent.locks.ReentrantLock;
  * set a mark before they look at the state, and the end writes the state before it looks at the mark, so one of the two
  * sees the other.
  *
+ * <p>What the owner writes when it begins and clears is only released and waits for no store buffer, as the owner looks
+ * at nothing behind it that another thread may write meanwhile: whoever was told of the round sees it, by the way on
+ * which it was told or by the open slices, which {@link Transfer} releases after it.
+ *
  * <p><b>Threading:</b> {@link #begin}, {@link #abandon} and {@link #clear} are the owner's, one thread at a time;
  * {@link #end} comes once a round, from any thread; the rest is thread-safe.
  */
 final class Completion {
     private enum State { FILLING, RUNNING, ENDED }
+
+    private static final VarHandle STATE = handle("state", State.class);
+    private static final VarHandle ROUND = handle("round", long.class);
 
     private final Transfer transfer;
     private final AtomicReference<Thread> waiter = new AtomicReference<>();
@@ -50,7 +59,7 @@ final class Completion {
     }
 
     void begin() {
-        state = State.RUNNING;
+        STATE.setRelease(this, State.RUNNING);
     }
 
     /** It runs no longer and has not ended either; who waits for it is told that it was not submitted. */
@@ -69,8 +78,8 @@ final class Completion {
         if (observed) {
             forgetObservers();
         }
-        round++;
-        state = State.FILLING;
+        ROUND.setRelease(this, round + 1);
+        STATE.setRelease(this, State.FILLING);
     }
 
     void end(final TransferFailure problem) {
@@ -221,6 +230,14 @@ final class Completion {
             waiting.complete(transfer);
         } else {
             waiting.completeExceptionally(new TransferException(problem));
+        }
+    }
+
+    private static VarHandle handle(final String field, final Class<?> type) {
+        try {
+            return MethodHandles.lookup().findVarHandle(Completion.class, field, type);
+        } catch (final ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
         }
     }
 }

@@ -3,6 +3,7 @@ package io.kvtier.transport;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryRegion;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A piece of a request, small enough for one transport operation; what a transport works on. A slice belongs to its
@@ -25,7 +26,7 @@ public final class Slice {
     private int hop;
     private long startedNanos;
     private Object attachment;
-    private volatile boolean underWay;
+    private final AtomicBoolean underWay = new AtomicBoolean();
 
     Slice(final Transfer transfer) {
         this.transfer = transfer;
@@ -229,7 +230,7 @@ public final class Slice {
 
     void started(final long nowNanos) {
         startedNanos = nowNanos;
-        underWay = true;
+        underWay.set(true);
     }
 
     long startedNanos() {
@@ -238,12 +239,13 @@ public final class Slice {
 
     /** True for the call that ended it. Completing twice is a fault, and must not end the transfer early. */
     boolean end() {
-        final boolean was = underWay;
-        underWay = false;
+        final boolean was = underWay.get();
+        // Who asks meanwhile cancels a slice that has ended, which every transport puts up with.
+        underWay.setRelease(false);
         return was;
     }
 
     boolean isUnderWay() {
-        return underWay;
+        return underWay.get();
     }
 }

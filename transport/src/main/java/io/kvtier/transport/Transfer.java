@@ -116,8 +116,8 @@ public final class Transfer {
     public void clear() {
         completion.clear();
         slices.clear();
-        moved.set(0);
-        failure.set(null);
+        moved.setRelease(0);
+        failure.setRelease(null);
         event = null;
     }
 
@@ -212,18 +212,18 @@ public final class Transfer {
         return failure.get() == null;
     }
 
-    /** From here on it is running, with one open slice that stands for the submitting call. */
+    /** From here on it is running, with one open slice more than it has, which stands for the submitting call. */
     void begin() {
         completion.checkFilling();
-        open.set(1);
         event = TransferEvent.ifRecorded();
         completion.begin();
+        open.setRelease(slices.size() + 1L);
     }
 
     /** Nothing was started after all. */
     void abandon() {
         // Who holds it to cancel it lets go soon.
-        while (!open.compareAndSet(1, 0)) {
+        while (!open.compareAndSet(slices.size() + 1L, 0)) {
             Thread.onSpinWait();
         }
         failure.set(null);
@@ -244,7 +244,6 @@ public final class Transfer {
 
     void startAll(final boolean here) {
         final int count = slices.size();
-        open.addAndGet(count);
         Transport last = null;
         for (int i = 0; i < count; i++) {
             final Slice slice = slices.get(i);
@@ -263,7 +262,6 @@ public final class Transfer {
 
     /** As {@link #startAll}, for slices that are calls. */
     void startSyncs() {
-        open.addAndGet(slices.size());
         for (int i = 0; i < slices.size(); i++) {
             final Slice slice = slices.get(i);
             slice.started(System.nanoTime());
@@ -287,13 +285,22 @@ public final class Transfer {
             hop.counts().ended(slice, problem);
         }
         if (problem == null) {
-            moved.addAndGet(slice.length());
+            countMoved(slice.length());
         } else if (goOn(slice, problem)) {
             return;
         } else {
             failure.compareAndSet(null, problem);
         }
         settle();
+    }
+
+    private void countMoved(final long bytes) {
+        if (slices.size() == 1) {
+            // Nobody else adds.
+            moved.setRelease(bytes);
+        } else {
+            moved.addAndGet(bytes);
+        }
     }
 
     /** Tries the next transport of the slice's route that can take it, if the failure is one that it may not share. */
@@ -371,7 +378,10 @@ public final class Transfer {
     }
 
     private void finish() {
-        failure.compareAndSet(null, NONE);
+        // Nobody decides meanwhile: who does holds an open slice, and there is none to be had any more.
+        if (failure.get() == null) {
+            failure.setRelease(NONE);
+        }
         cancelDeadline();
         final TransferFailure problem = failure();
         try {

@@ -5,10 +5,14 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What an engine has asked of one transport, and how it went. <b>Threading:</b> thread-safe; counting never waits. */
+/**
+ * What an engine has asked of one transport, and how it went. Each slice that has ended is one record of the latency,
+ * made last, so that what has ended needs no count of its own.
+ *
+ * <p><b>Threading:</b> thread-safe; counting never waits.
+ */
 final class TransportCounts {
     private final LongAdder started = new LongAdder();
-    private final LongAdder ended = new LongAdder();
     private final LongAdder readBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
     private final LongAdder fallbacks = new LongAdder();
@@ -26,13 +30,12 @@ final class TransportCounts {
     }
 
     void ended(final Slice slice, final TransferFailure problem) {
-        latency.record(System.nanoTime() - slice.startedNanos());
         if (problem == null) {
             (slice.direction() == Direction.READ ? readBytes : writtenBytes).add(slice.length());
         } else {
             failures.get(problem.kind()).getAndIncrement();
         }
-        ended.increment();
+        latency.record(System.nanoTime() - slice.startedNanos());
     }
 
     void fellBack() {
@@ -47,9 +50,9 @@ final class TransportCounts {
             }
         });
         // Ended first: a slice that ends between the two readings must not make the difference negative.
-        final long over = ended.sum();
+        final LatencyStats ended = latency.stats();
         final long operations = started.sum();
-        return new TransportStats(kind, operations, readBytes.sum(), writtenBytes.sum(), operations - over, failed,
-            fallbacks.sum(), latency.stats());
+        return new TransportStats(kind, operations, readBytes.sum(), writtenBytes.sum(), operations - ended.count(),
+            failed, fallbacks.sum(), ended);
     }
 }

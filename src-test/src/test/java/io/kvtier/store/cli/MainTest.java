@@ -23,8 +23,8 @@ final class MainTest {
     private Path dir;
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "--version", "demo --help", "replay --help", "doctor --help", "bench --help",
-        "bench transfer --help"})
+    @ValueSource(strings = {"--help", "--version", "master --help", "demo --help", "replay --help", "doctor --help",
+        "bench --help", "bench transfer --help"})
     void shouldAnswerQuestionsOnStandardOutput(final String line) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));
         assertEquals(0, run.status());
@@ -36,6 +36,16 @@ final class MainTest {
     @CsvSource(delimiter = '|', value = {
         "nonsense                           | nonsense",
         "--nonsense                         | --nonsense",
+        "master --nonsense                  | --nonsense",
+        "master --enable_snapshot           | --enable_snapshot",
+        "master --rpc_port                  | --rpc_port",
+        "master --rpc-port x                | option --rpc_port is 'x'; it must be a whole number from 0 to 65535",
+        "master --insecure=perhaps          | option --insecure is 'perhaps'; it must be true or false",
+        "master --rpc_interface none0       | rpc_interface is none0: there is no such interface; there are",
+        "master --metrics_host 0.0.0.0      | metrics_host is 0.0.0.0, which is beyond loopback: give admin_token_file",
+        "master --rpc_address no.such.invalid | rpc_address is no.such.invalid: that host is not known",
+        "master --secret_file /no/such/file | secret_file: /no/such/file cannot be read",
+        "master --config_path /no/such.yaml | config_path is /no/such.yaml: that file cannot be read",
         "replay                             | TRACE",
         "replay t --lease-ms soon           | --lease-ms",
         "replay t --limit 0                 | --limit is 0; allowed is 1 or more",

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.UUID;
@@ -15,6 +16,8 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.StringLength;
+import org.msgpack.core.MessageBufferPacker;
+import org.msgpack.core.MessagePack;
 
 /** Messages: what is written is read, what was appended is passed over, and no bytes do harm. */
 class MessageProperties {
@@ -118,6 +121,58 @@ class MessageProperties {
             reader.number();
             reader.number();
         });
+    }
+
+    /** Every kind of value as MessagePack for Java writes and reads it, with lengths where the header changes. */
+    @Property
+    void theLibraryWritesAndReadsTheSame(@ForAll final long any, @ForAll @IntRange(max = 63) final int shift,
+        @ForAll @IntRange(max = 7) final int around) throws IOException {
+        final long number = any >> shift;
+        final int length = new int[] {0, 15, 31, 32, 255, 256, 65_535, 65_536}[around];
+        final String text = "x".repeat(length);
+        final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        final MessageWriter writer = new MessageWriter().array(length).number(number).text(text).bytes(bytes)
+            .flag(number > 0).nothing();
+        final byte[] library;
+        try (MessageBufferPacker packer = MessagePack.newDefaultBufferPacker()) {
+            packer.packArrayHeader(length).packLong(number).packString(text).packBinaryHeader(length)
+                .writePayload(bytes).packBoolean(number > 0).packNil();
+            library = packer.toByteArray();
+        }
+        assertArrayEquals(library, writer.toBytes());
+
+        final MessageReader reader = new MessageReader(new MessageWriter().array(5).number(number).text(text)
+            .bytes(bytes).flag(true).raw(library).toBytes());
+        reader.begin();
+        assertEquals(number, reader.number());
+        assertEquals(text, reader.text(length));
+        assertArrayEquals(bytes, reader.bytes(length));
+        assertTrue(reader.flag());
+    }
+
+    /** Values that a later version may append, of every kind there is, passed over and carried on. */
+    @Property
+    void valuesOfEveryKindArePassedOver(@ForAll final double number, @ForAll @IntRange(max = 300) final int length)
+        throws IOException {
+        final byte[] library;
+        try (MessageBufferPacker packer = MessagePack.newDefaultBufferPacker()) {
+            packer.packMapHeader(2).packString("a").packDouble(number).packArrayHeader(2).packFloat(1).packNil()
+                .packExtensionTypeHeader((byte) 5, length).writePayload(new byte[length]);
+            library = packer.toByteArray();
+        }
+        final byte[] message = new MessageWriter().array(2).raw(library).number(9).toBytes();
+        final MessageReader passing = new MessageReader(message);
+        passing.begin();
+        assertArrayEquals(library, passing.raw(library.length));
+        assertEquals(9, passing.number());
+        final MessageReader knowing = new MessageReader(message);
+        knowing.begin();
+        assertFalse(knowing.passIf(new byte[] {1}, 1));
+        assertTrue(knowing.passIf(library, 1));
+        assertEquals(9, knowing.number());
+        final MessageReader refusing = new MessageReader(message);
+        refusing.begin();
+        assertThrows(MalformedMessageException.class, () -> refusing.raw(library.length - 1));
     }
 
     /** Bytes by the specification of MessagePack, not by the library. */

@@ -3,6 +3,7 @@ package io.kvtier.store.cli;
 import io.kvtier.bindings.NativeAccess;
 import io.kvtier.bindings.posix.Terminal;
 import io.kvtier.store.Store;
+import io.kvtier.store.config.Environment;
 import java.io.PrintWriter;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -48,6 +49,7 @@ public final class Main {
      */
     static int run(final Console console, final StoreOpener opener, final String... arguments) {
         return new CommandLine(new Root())
+            .addSubcommand(MasterCommand.line(console, Environment.system()))
             .addSubcommand(new DemoCommand(console, opener))
             .addSubcommand(new ReplayCommand(console, opener))
             .addSubcommand(new DoctorCommand(console, opener, Machine.here(), new SystemProbes()))
@@ -66,7 +68,7 @@ public final class Main {
     /** What is printed when no command is named. */
     @Command(name = "kvtier", mixinStandardHelpOptions = true, versionProvider = Version.class,
         synopsisSubcommandLabel = "COMMAND",
-        description = "A tiered store of KV-cache blocks, embedded in this process.",
+        description = "A tiered store of KV-cache blocks: embedded in a process, or a master with many clients.",
         footer = {"", "Exit status: 0 done, 1 failed, 2 wrong use.",
             "'kvtier COMMAND --help' describes a command."})
     private static final class Root implements Runnable {

@@ -23,7 +23,7 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  * lock is free, it drains the queue. When it is not, its holder has not yet unlocked; the holder looks at the queue
  * after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few rounds,
  * since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is empty.
- * That thread looks at the queue with every tick as well. <b>Each is applied once</b>: only the holder of the lock takes
+ * That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock takes
  * from the queue. <b>Order</b>: the queue is first in, first out, and the commands of one connection are put into it by
  * one thread at a time, so they are applied in their order; answers may overtake each other.
  *
@@ -105,7 +105,7 @@ public final class Conductor implements Master, AutoCloseable {
         };
         while (!submit(end)) {
             LockSupport.unpark(clock);
-            Thread.onSpinWait();
+            Thread.yield();
         }
     }
 
@@ -158,7 +158,8 @@ public final class Conductor implements Master, AutoCloseable {
     }
 
     private void drive() {
-        for (int round = 0; round < ROUNDS; round++) {
+        // After the end there is no clock's thread to leave the rest to.
+        for (int round = 0; round < ROUNDS || closed; round++) {
             if (!lock.tryLock()) {
                 return;
             }

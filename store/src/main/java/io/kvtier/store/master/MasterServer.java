@@ -2,6 +2,7 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.protocol.wire.Request;
@@ -32,10 +33,12 @@ public final class MasterServer implements AutoCloseable {
     private final WireCodec codec = new WireCodec();
     private final WriterPool writers = new WriterPool();
     private final Conductor conductor;
+    private final RequestMetrics requests;
     private RpcServer server;
 
-    private MasterServer(final Conductor conductor) {
+    private MasterServer(final Conductor conductor, final RequestMetrics requests) {
         this.conductor = conductor;
+        this.requests = requests;
     }
 
     /**
@@ -43,17 +46,36 @@ public final class MasterServer implements AutoCloseable {
      *
      * @param config   where to listen, and limits.
      * @param settings what the state is told once.
+     * @param requests counts the commands that come in calls.
+     * @return the server, listening.
+     * @throws IOException when the address cannot be bound, naming it.
+     */
+    public static MasterServer start(final RpcServerConfig config, final MasterSettings settings,
+        final RequestMetrics requests) throws IOException {
+        final long term = new SecureRandom().nextLong() >>> 1;
+        return start(config, new Conductor(RunningState.empty(settings, term,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);
+    }
+
+    /**
+     * Starts with an empty state, and counts for nobody.
+     *
+     * @param config   where to listen, and limits.
+     * @param settings what the state is told once.
      * @return the server, listening.
      * @throws IOException when the address cannot be bound, naming it.
      */
     public static MasterServer start(final RpcServerConfig config, final MasterSettings settings) throws IOException {
-        final long term = new SecureRandom().nextLong() >>> 1;
-        return start(config, new Conductor(RunningState.empty(settings, term,
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT));
+        return start(config, settings, new RequestMetrics());
     }
 
     static MasterServer start(final RpcServerConfig config, final Conductor conductor) throws IOException {
-        final MasterServer master = new MasterServer(conductor);
+        return start(config, conductor, new RequestMetrics());
+    }
+
+    static MasterServer start(final RpcServerConfig config, final Conductor conductor, final RequestMetrics requests)
+        throws IOException {
+        final MasterServer master = new MasterServer(conductor, requests);
         conductor.start();
         try {
             master.server = RpcServer.start(config, master.handler());
@@ -80,6 +102,24 @@ public final class MasterServer implements AutoCloseable {
      */
     public Master master() {
         return conductor;
+    }
+
+    /**
+     * How many clients there are.
+     *
+     * @return connections, those in their handshake included.
+     */
+    public int connections() {
+        return server.connections();
+    }
+
+    /**
+     * From now on ends connections that are idle. Called once.
+     *
+     * @param idleMs milliseconds, at least 1, without a call that comes or is under way.
+     */
+    public void endIdle(final long idleMs) {
+        server.endIdle(idleMs);
     }
 
     /** Stops listening, answers what is under way, frees the state. A second call does nothing. */
@@ -128,6 +168,7 @@ public final class MasterServer implements AutoCloseable {
     /** A command that came in a call. */
     private final class Exchange<R> extends CommandEntry<R> {
         private final RpcCall call;
+        private final long beganNs = System.nanoTime();
 
         Exchange(final RpcCall call, final Request<R> request) {
             super(request.command(), request.waitMs());
@@ -146,6 +187,12 @@ public final class MasterServer implements AutoCloseable {
 
         @Override
         public void deliver() {
+            final long took = System.nanoTime() - beganNs;
+            if (wasLate() || refusal() != null) {
+                requests.refused(command(), took);
+            } else {
+                requests.answered(command(), reply(), took);
+            }
             if (wasLate()) {
                 call.fail(new RpcException(RpcStatus.LATE, "the time limit was over before it was begun", null));
             } else if (refusal() != null) {

@@ -12,11 +12,12 @@ import java.util.UUID;
 import java.util.function.LongPredicate;
 
 /**
- * Those who wait for something that a later command brings: puts for room, clients for work. What ends here is added to
- * a list of those to be told.
+ * Those who wait for something that a later command brings: puts for room, clients for work. What ends here is added
+ * to a list of those to be told.
  *
- * <p>Puts are tried again in the order in which they came, whenever room was freed. After a few that found none the rest
- * is left for the next time: trying all of a long queue for each freed block would be most of what the master does.
+ * <p>Puts are tried again in the order in which they came, whenever room was freed. After a few that found none the
+ * rest is left for the next time: trying all of a long queue for each freed block would be most of what the master
+ * does.
  *
  * <p>Work that comes while its client does not wait is remembered, a bit for each kind, so that no announcement falls
  * between two waits. When the announcement itself is lost with its connection, the client, whose wait has failed, looks

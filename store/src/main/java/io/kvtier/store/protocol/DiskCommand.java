@@ -11,7 +11,8 @@ import java.util.UUID;
  */
 public sealed interface DiskCommand<R> extends Command<R> {
     /**
-     * Offers a client's own disk for offload. Repeated, it changes nothing.
+     * Offers a client's own disk for offload. Repeated, it changes nothing. Refused with UNAVAILABLE_IN_CURRENT_STATUS
+     * from a client that was taken for dead, until it has pinged.
      *
      * @param clientId its owner.
      * @param endpoint host and port where the owner answers reads; empty for the process that embeds the master.
@@ -29,7 +30,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Fetches what a client shall copy to its disk. Each task must be answered by {@link OffloadDone}.
+     * Fetches what a client shall copy to its disk. Each task must be answered by {@link OffloadDone}; one that is not
+     * in the time of a write has failed, and a later answer is STALE.
      *
      * @param clientId the client.
      * @param maxBytes value bytes at most, but at least one task when there is one.
@@ -92,7 +94,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Offers what a client found on its disk after a restart, oldest first.
+     * Offers what a client found on its disk after a restart, oldest first. What is not taken in has another value now,
+     * or was removed, and should be removed from the disk.
      *
      * @param clientId the client.
      * @param values   what it found.

@@ -7,7 +7,7 @@ package io.kvtier.store.protocol;
  * @param memoryCapacity    bytes of all segments.
  * @param memoryUsed        bytes allocated in them.
  * @param memoryReplicas    memory replicas, removed ones that are still held included.
- * @param heldReplicas      memory replicas that a reader, a writer or an offload holds.
+ * @param heldReplicas      replicas in memory or on block devices that a reader, a writer or an offload holds.
  * @param memoryEvictions   memory replicas dropped to make room.
  * @param evictionsWithoutCopy those of them that were the last replica of their object.
  * @param diskReplicas      disk replicas.

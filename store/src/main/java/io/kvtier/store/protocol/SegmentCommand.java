@@ -66,7 +66,8 @@ public sealed interface SegmentCommand<R> extends Command<R> {
     }
 
     /**
-     * Lends a segment to the store. An id that its client has mounted already is refused with SEGMENT_ALREADY_EXISTS.
+     * Lends a segment to the store. An id that is mounted already is refused with SEGMENT_ALREADY_EXISTS, and a client
+     * that was taken for dead with UNAVAILABLE_IN_CURRENT_STATUS until it has pinged.
      *
      * @param clientId its owner; known from here on, as by a ping.
      * @param spec     what it lends.

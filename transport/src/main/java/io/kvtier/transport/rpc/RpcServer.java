@@ -22,14 +22,17 @@ import javax.net.ssl.SSLServerSocket;
  * told so where that can be done, and its connection ends; the others are served on. What went wrong is logged the
  * first time, and then each time the number of its kind has doubled.
  *
- * <p><b>Threading:</b> thread-safe; one virtual thread a connection, one platform thread that accepts and one that
- * watches the time of handshakes, all daemons. <b>Lifetime:</b> {@link #close()} stops listening, waits for calls under
- * way and ends the connections.
+ * <p><b>Threading:</b> thread-safe; one platform thread a connection (a second one when answers come from elsewhere),
+ * one that accepts and one that watches the time of handshakes, all daemons. Not virtual ones: to wake one that waits
+ * for a socket takes the poller's thread and a carrier, which costs more than all else that a small call does.
+ * <b>Lifetime:</b> {@link #close()} stops listening, waits for calls under way and ends the connections.
  */
 public final class RpcServer implements AutoCloseable {
     private static final Logger LOG = System.getLogger(RpcServer.class.getName());
     private static final int BACKLOG = 1024;
     private static final long ACCEPT_PAUSE_MS = 100;
+    /** How often connections are looked at in the time after which an idle one is ended. */
+    private static final int IDLE_LOOKS = 4;
 
     private final RpcServerConfig config;
     private final RpcHandler handler;
@@ -104,6 +107,18 @@ public final class RpcServer implements AutoCloseable {
      */
     public long refused() {
         return refused.sum();
+    }
+
+    /**
+     * From now on ends connections that are idle. Their clients learn of it with their next call, which is
+     * DISCONNECTED, and connect anew with the one after that. Called once.
+     *
+     * @param idleMs milliseconds, at least 1, without a call that comes or is under way; it may be a quarter more.
+     */
+    public void endIdle(final long idleMs) {
+        final long period = Math.max(1, idleMs / IDLE_LOOKS);
+        clock.scheduleWithFixedDelay(() -> connections.values().forEach(connection -> connection.endIfIdle(idleMs)),
+            period, period, TimeUnit.MILLISECONDS);
     }
 
     /**

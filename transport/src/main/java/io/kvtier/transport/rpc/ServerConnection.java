@@ -6,6 +6,8 @@ import java.lang.System.Logger;
 import java.net.Socket;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One client of a server. Its thread reads the calls and hands each to the handler; answers given meanwhile by that
@@ -24,6 +26,12 @@ final class ServerConnection {
     private final Socket socket;
     private final long number;
     private final Semaphore toWrite = new Semaphore(0);
+    private final AtomicLong answered = new AtomicLong();
+    /** Calls that came; written by the connection's thread alone. */
+    private volatile long came;
+    /** What {@link #came} was, and when it was first that; of the thread that looks for idle connections. */
+    private long cameBefore = -1;
+    private long sinceNs;
     private final Thread thread;
     private volatile String peer;
     private FrameInput in;
@@ -36,7 +44,7 @@ final class ServerConnection {
         this.socket = socket;
         this.number = number;
         this.peer = String.valueOf(socket.getRemoteSocketAddress());
-        this.thread = Thread.ofVirtual().name("kvtier-rpc-" + number).unstarted(this::run);
+        this.thread = Thread.ofPlatform().daemon().name("kvtier-rpc-" + number).unstarted(this::run);
     }
 
     void start() {
@@ -56,6 +64,7 @@ final class ServerConnection {
         if (!closed) {
             add(type, code, id, body, length);
         }
+        answered.incrementAndGet();
         if (counted) {
             server.calls().leave();
         }
@@ -75,6 +84,19 @@ final class ServerConnection {
     RpcException unexpected(final int method, final Throwable error) {
         LOG.log(Logger.Level.WARNING, () -> "method " + method + " failed for " + peer, error);
         return new RpcException(RpcStatus.INTERNAL, "the server failed on method " + method + ": " + error, null);
+    }
+
+    /** Ends the connection when no call came and none was under way for so long; called now and then, by one thread. */
+    void endIfIdle(final long idleMs) {
+        final long now = System.nanoTime();
+        final long calls = came;
+        if (calls != cameBefore || calls != answered.get()) {
+            cameBefore = calls;
+            sinceNs = now;
+        } else if (now - sinceNs >= TimeUnit.MILLISECONDS.toNanos(idleMs)) {
+            LOG.log(Logger.Level.DEBUG, "{0} was idle for {1} ms", peer, idleMs);
+            close();
+        }
     }
 
     /** Ends the connection once the answers that were given are written; blocks while the client does not read. */
@@ -156,6 +178,7 @@ final class ServerConnection {
     }
 
     private void handle(final RpcCall call) {
+        came++;
         try {
             if (server.calls().isClosed()) {
                 throw new RpcException(RpcStatus.SHUTTING_DOWN, "the server is closing", null);
@@ -182,7 +205,7 @@ final class ServerConnection {
 
     private synchronized void startWriter() {
         if (writer == null) {
-            writer = Thread.ofVirtual().name("kvtier-rpc-" + number + "-writer").start(this::write);
+            writer = Thread.ofPlatform().daemon().name("kvtier-rpc-" + number + "-writer").start(this::write);
         }
     }
 

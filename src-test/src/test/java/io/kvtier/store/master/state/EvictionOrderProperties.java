@@ -69,6 +69,29 @@ class EvictionOrderProperties {
         assertNull(order.oldest(true));
     }
 
+    @Example
+    void aLeaseThatEndsBeforeManyOthersIsNoticedWithThem() {
+        final EvictionOrder order = new EvictionOrder();
+        for (int i = 0; i < 10_000; i++) {
+            final Residency other = replica();
+            other.entry().lease(100);
+            order.append(other, 1);
+        }
+        final Residency late = replica();
+        late.entry().lease(50);
+        order.append(late, 2);
+        order.expireLeases(50);
+        assertNull(order.oldest(true), "it is not looked for a place among ten thousand");
+        order.expireLeases(100);
+        assertEquals(10_001, order.size());
+        int before = 0;
+        while (order.oldest(true) != late) {
+            order.remove(order.oldest(true));
+            before++;
+        }
+        assertEquals(9_744, before, "256 places before the end");
+    }
+
     /** Leases that have ended become evictable in the order in which they ended, equal ones as they came. */
     private static long expire(final List<Place> places, final long now, final long moves) {
         final List<Place> ended = new ArrayList<>(places.stream().filter(place -> place.in && place.leased

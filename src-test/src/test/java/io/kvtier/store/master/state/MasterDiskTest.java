@@ -16,6 +16,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
@@ -207,7 +208,7 @@ class MasterDiskTest {
         rig.disk(ALICE);
         assertTrue(rig.adopt(ALICE, "key", 5, UNIT));
         assertTrue(rig.put(BOB, "new", UNIT) > 5, "versions that were seen are not given out again");
-        assertEquals(new PutStartReply.Taken(io.kvtier.store.PutOutcome.ALREADY_EXISTS),
+        assertEquals(new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS),
             rig.start(BOB, "key", UNIT));
     }
 
@@ -381,5 +382,124 @@ class MasterDiskTest {
         assertEquals(1, rig.offloadAll(ALICE));
         assertNotEquals(0, rig.query("key").version());
         return version;
+    }
+
+    @Test
+    void shouldLetTheRoomOfARemovedValueRestWhenItsPromoterDies() {
+        final long version = onDisk();
+        rig.ping(BOB, "host");
+        rig.promote(BOB, "key", version);
+        rig.remove("key", false);
+        rig.silence(BOB);
+        rig.advance(CLIENT_TTL_MS);
+        assertEquals(0, rig.stats().activePromotions());
+        assertEquals(UNIT, rig.stats().memoryUsed(), "it may only be slow, and still write");
+        rig.advance(RELEASE_MS - CLIENT_TTL_MS);
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldNotBringBackByAPromotionWhatWasRemoved() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertTrue(rig.evictDisk(ALICE, "key", version));
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        assertFalse(rig.exists("key"));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldNotBringBackByAPromotionWhatWasRemovedWithAllOthers() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertTrue(rig.evictDisk(ALICE, "key", version));
+        assertEquals(0, rig.removeMatching("", "", false));
+        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldGiveUpAnOffloadThatIsNeverAnswered() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.put(BOB, "key", UNIT);
+        rig.evict(1, 1);
+        final OffloadTask task = rig.fetch(ALICE).getFirst();
+        rig.advance(RELEASE_MS - 1);
+        assertEquals(1, rig.stats().offloadsPending());
+        rig.advance(1);
+        assertEquals(0, rig.stats().offloadsPending());
+        assertEquals(0, rig.stats().heldReplicas());
+        assertEquals(1, rig.stats().offloadFailures());
+        assertTrue(rig.exists("key"));
+        assertEquals(Ack.STALE, rig.offloaded(ALICE, task, OffloadResult.STORED));
+        assertEquals(1, rig.evict(1, 1).objects());
+        assertEquals(1, rig.fetch(ALICE).size());
+    }
+
+    @Test
+    void shouldTakeNothingInThatCannotBeAValue() {
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "key", 0, UNIT));
+        assertFalse(rig.adopt(ALICE, "key", -1, UNIT));
+        assertFalse(rig.adopt(ALICE, "key", Long.MAX_VALUE, UNIT));
+        assertFalse(rig.adopt(ALICE, "key", 1, -1));
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedOrReplacedWhileItsDiskWasAway() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long removed = rig.put(BOB, "removed", UNIT);
+        final long replaced = rig.put(BOB, "replaced", UNIT);
+        final long evicted = rig.put(BOB, "evicted", UNIT);
+        final long away = rig.put(BOB, "away", UNIT);
+        assertTrue(rig.adopt(ALICE, "away", away, UNIT));
+        assertTrue(rig.adopt(ALICE, "removed", removed, UNIT));
+        assertTrue(rig.adopt(ALICE, "replaced", replaced, UNIT));
+        assertTrue(rig.adopt(ALICE, "evicted", evicted, UNIT));
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("removed", false).outcome());
+        rig.end(BOB, "replaced", rig.replacing(BOB, "replaced", 2 * UNIT).version());
+        rig.evict(1, 1);
+        assertEquals(0, rig.stats().objects());
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("away", false).outcome());
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "away", away, UNIT), "it was to go though nobody could see it");
+        assertFalse(rig.adopt(ALICE, "removed", removed, UNIT));
+        assertFalse(rig.adopt(ALICE, "replaced", replaced, UNIT));
+        assertTrue(rig.adopt(ALICE, "evicted", evicted, UNIT), "nobody wanted this one to go");
+    }
+
+    @Test
+    void shouldRecordACopyOnADiskWhoseEarlierCopyIsGone() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.disk(ALICE);
+        assertEquals(1, rig.offloadAll(ALICE));
+        rig.settle();
+        assertEquals(1, rig.query("key").replicas().size());
+        assertEquals(1, rig.stats().diskReplicas());
+    }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedWhileItWasHiddenAndNotSweptYet() {
+        final UUID segment = rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        final long other = rig.put(BOB, "other", UNIT);
+        rig.unmount(BOB, segment, 0);
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
+        assertEquals(0, rig.removeMatching("", "other", false));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        assertFalse(rig.adopt(ALICE, "other", other, UNIT));
+        rig.settle();
+        rig.assertEmpty();
     }
 }

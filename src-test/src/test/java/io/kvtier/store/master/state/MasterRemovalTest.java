@@ -253,4 +253,33 @@ class MasterRemovalTest {
             rig.apply(new ObjectCommand.ReplicaClear(BOB, List.of(key("key")), "memory")));
         rig.assertEmpty();
     }
+
+    @Test
+    void shouldPromiseALeaseOnlyWhereOneWasGiven() {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.put(BOB, "key", UNIT);
+        assertEquals(0, rig.query("key").leaseMs());
+        assertEquals(0, rig.apply(new ObjectCommand.Find("", "", false, 0)).found().stream()
+            .mapToLong(found -> found.object().leaseMs()).sum());
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
+        rig.put(BOB, "key", UNIT);
+        long leaseMs = 0;
+        for (long cursor = 0; cursor != FindReply.END;) {
+            final FindReply part = rig.apply(new ObjectCommand.Find("", "", true, cursor));
+            leaseMs += part.found().stream().mapToLong(found -> found.object().leaseMs()).sum();
+            cursor = part.cursor();
+        }
+        assertEquals(LEASE_MS, leaseMs);
+    }
+
+    @Test
+    void shouldLeaveNoTraceOfASearchThatTakesTooManySteps() {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.putMany(BOB, "key", 40, PutOptions.DEFAULT);
+        rig.put(BOB, "a".repeat(4000) + "!", UNIT);
+        final String hard = "^(key.*|(a+)+)$";
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.RemoveMatching("", hard, true, 0));
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.Find("", hard, true, 0));
+        assertEquals(41, rig.removeMatching("", "", false), "nothing has been leased");
+    }
 }

@@ -21,6 +21,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
@@ -293,5 +294,50 @@ class MasterSegmentTest {
         rig.settle();
         assertNull(rig.segment(segment));
         assertEquals(1, rig.stats().clients());
+    }
+
+    @Test
+    void shouldTakeASegmentBackWhenTheClockAllowsNoLongerTime() {
+        final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.unmount(ALICE, segment, Long.MAX_VALUE);
+        rig.settle();
+        assertEquals(Status.GRACEFULLY_UNMOUNTING, rig.segment(segment).status());
+    }
+
+    @Test
+    void shouldProbeOnlyBlockDevices() {
+        final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new SegmentCommand.Probed(segment, false));
+    }
+
+    @Test
+    void shouldKeepTheOldValueWhenTheSegmentOfTheNewOneIsGoneBeforeItEnds() {
+        rig.memory(ALICE, "old", 16 * UNIT);
+        final long first = rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("old"));
+        final UUID segment = rig.memory(ALICE, "new", 16 * UNIT);
+        final long second = rig.replacing(BOB, "key", 2 * UNIT,
+            PutOptions.DEFAULT.withPreferredSegments("new")).version();
+        rig.unmount(ALICE, segment, 0);
+        assertEquals(Ack.STALE, rig.end(BOB, "key", second));
+        assertEquals(first, rig.query("key").version());
+        assertEquals(0, rig.stats().pendingWrites());
+        assertEquals(0, rig.stats().heldReplicas());
+        rig.settle();
+        assertEquals(first, rig.query("key").version());
+    }
+
+    @Test
+    void shouldTakeNothingFromAClientThatDoesNotKnowThatItWasTakenForDead() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.silence(ALICE);
+        rig.advance(CLIENT_TTL_MS);
+        // Were it known from here on, its ping would say that the segment above is still there.
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, new DiskCommand.MountDisk(ALICE, "host:1", 1));
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            new SegmentCommand.Mount(ALICE, spec(new UUID(8, 8), "memory", Medium.MEMORY, 16 * UNIT, true)));
+        assertEquals(ClientStatus.NEED_REMOUNT, rig.ping(ALICE, "host"));
+        rig.disk(ALICE);
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        assertEquals(ClientStatus.OK, rig.ping(ALICE, "host"));
     }
 }

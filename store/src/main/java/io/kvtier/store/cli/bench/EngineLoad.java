@@ -29,6 +29,7 @@ final class EngineLoad {
     private final SplittableRandom random = new SplittableRandom(1);
     private final Transfer[] transfers;
     private final long localGroups;
+    private final long segmentBlocks;
     /** The number of the start that each transfer had last. */
     private final long[] started;
     private long starts;
@@ -65,6 +66,7 @@ final class EngineLoad {
         for (int i = 0; i < transfers.length; i++) {
             transfers[i] = engine.newTransfer();
         }
+        this.segmentBlocks = shape.segmentBytes() / shape.blockBytes();
         this.localGroups = local.byteSize() / shape.blockBytes() / transfers.length;
     }
 
@@ -145,7 +147,7 @@ final class EngineLoad {
 
     private void fill(final Transfer transfer, final int index) {
         final long block = shape.blockBytes();
-        final long offset = random.nextLong(shape.segmentBytes() / block) * block;
+        final long offset = random.nextLong(segmentBlocks) * block;
         final long group = localGroups == 1 ? 0 : random.nextLong(localGroups);
         final long localOffset = (group * transfers.length + index) * block;
         transfer.clear();

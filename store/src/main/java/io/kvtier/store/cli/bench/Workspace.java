@@ -61,6 +61,13 @@ public final class Workspace {
         return region;
     }
 
+    /** Memory in ordinary pages, filled; the number decides with what. */
+    HostRegion filledPages(final long bytes, final long number) {
+        final HostRegion region = HostRegion.allocate(NativeTag.HOST_REGION, bytes);
+        fill(region.segment(), number);
+        return region;
+    }
+
     /** Fills memory with bytes that follow from a number. */
     void fill(final MemorySegment memory, final long number) {
         filler.accept(memory, number);

@@ -1,19 +1,27 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 /** The clients that the master hears of, in the order of their last sign of life. */
 final class Clients {
+    private static final int MAX_EXPIRED = 1 << 16;
     private final long ttlMs;
     /** In the order of the last sign of life: a client that gives one goes to the end, and nothing else moves it. */
     private final Map<UUID, Client> known = new LinkedHashMap<>();
+
+    /** Those that were taken for dead and have not been told so yet; the latest of them. */
+    private final Set<UUID> expired = new LinkedHashSet<>();
 
     private static final class Client {
         private final UUID id;
@@ -34,11 +42,24 @@ final class Clients {
     /** A ping; NEED_REMOUNT from a client that was not known. */
     ClientStatus ping(final Ping ping, final long nowMs) {
         final boolean isKnown = known.containsKey(ping.clientId());
+        expired.remove(ping.clientId());
         final Client client = seen(ping.clientId(), nowMs);
         client.name = ping.name();
         client.host = ping.host();
         client.endpoint = ping.endpoint();
         return isKnown ? ClientStatus.OK : ClientStatus.NEED_REMOUNT;
+    }
+
+    /**
+     * Refuses what a client lends that does not know yet that it was taken for dead: its next ping would be answered as
+     * if all that it lent before were still there.
+     */
+    void checkLender(final UUID clientId) {
+        if (expired.contains(clientId)) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "client " + clientId
+                + " was not heard of for " + ttlMs + " ms and taken for dead; it must ping first, and then lend "
+                + "everything anew");
+        }
     }
 
     /** A sign of life of a client that lends something; it is known from here on. */
@@ -76,6 +97,10 @@ final class Clients {
             return null;
         }
         known.remove(eldest.id);
+        expired.add(eldest.id);
+        if (expired.size() > MAX_EXPIRED) {
+            expired.remove(expired.iterator().next());
+        }
         return eldest.id;
     }
 

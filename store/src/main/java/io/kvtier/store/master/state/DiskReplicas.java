@@ -1,8 +1,10 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.DataType;
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
@@ -23,11 +25,17 @@ import java.util.UUID;
  * when it went. What the same owner adopts afterwards has higher ids.
  */
 final class DiskReplicas {
+    /** Versions found on a disk leave as many to be given out. */
+    private static final long MAX_VERSION = Long.MAX_VALUE / 2;
+    private static final Medium[] MEDIA = Medium.values();
     private final ObjectCatalogue catalogue;
     private final Effects effects;
     private final Map<UUID, Disk> disks = new HashMap<>();
     /** Last replica id of disks that went and are not swept yet. */
     private final Map<UUID, Long> goneUpTo = new HashMap<>();
+    private final Removed removed = new Removed();
+    /** Whether there has been a disk that can come back while this master lives. */
+    private boolean remote;
     private long count;
     private long evictions;
     private long promotions;
@@ -51,6 +59,7 @@ final class DiskReplicas {
     /** A disk takes replicas from now on; a second time changes nothing. */
     void mount(final DiskCommand.MountDisk mount) {
         disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity()));
+        remote |= !mount.endpoint().isEmpty();
     }
 
     /** Hides what lies on a disk; false when it is not mounted. */
@@ -114,12 +123,22 @@ final class DiskReplicas {
         promotions++;
     }
 
+    /** Somebody wants a key gone that is not there: no disk that is away just now is to bring it back. */
+    void forbid(final ObjectKey key) {
+        if (remote) {
+            removed.add(key, catalogue.lastVersion());
+        }
+    }
+
     /**
      * A value goes with all its disk replicas; owners are told to remove them.
      *
      * @param told whether an owner in the master's own process is told by the answer to the command, and needs no more.
      */
     void forget(final ObjectEntry entry, final boolean told) {
+        if (remote) {
+            removed.add(entry.key(), entry.record().version());
+        }
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
                 count--;
@@ -170,8 +189,7 @@ final class DiskReplicas {
                 allowed.add(true);
                 continue;
             }
-            final boolean lastCopy = entry.record().replicas().size() == 1;
-            if (lastCopy && (entry.isLeased(nowMs) || entry.isHardPinned())) {
+            if ((entry.isLeased(nowMs) || entry.isHardPinned()) && !hasCopyBeside(entry, replica)) {
                 allowed.add(false);
                 continue;
             }
@@ -182,7 +200,31 @@ final class DiskReplicas {
         return allowed;
     }
 
-    /** Takes a value in that a client found, unless the key is taken by another version. */
+    /** Whether an object has a copy on a disk that is not gone. */
+    boolean hasCopy(final ObjectEntry entry) {
+        return hasCopyBeside(entry.record(), null);
+    }
+
+    private boolean hasCopyBeside(final ObjectEntry entry, final Replica replica) {
+        for (final Medium medium : MEDIA) {
+            if (entry.residency(medium) != null && entry.residency(medium).isReadable()) {
+                return true;
+            }
+        }
+        return hasCopyBeside(entry.record(), replica);
+    }
+
+    private boolean hasCopyBeside(final ObjectRecord object, final Replica replica) {
+        for (int i = 0; i < object.replicas().size(); i++) {
+            final Replica other = object.replicas().get(i);
+            if (other != replica && other.type() == ReplicaType.LOCAL_DISK && !isGone(other)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Takes a value in that a client found, unless the key is taken by another version, or this one was removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
         for (final DiskCommand.StoredObject value : adopt.values()) {
@@ -192,9 +234,15 @@ final class DiskReplicas {
     }
 
     private boolean adoptOne(final UUID clientId, final DiskCommand.StoredObject value) {
+        if (value.version() <= 0 || value.version() > MAX_VERSION || value.size() < 0) {
+            return false;
+        }
         catalogue.versionSeen(value.version());
         final ObjectEntry known = catalogue.find(value.key());
         if (known == null) {
+            if (removed.contains(value.key(), value.version())) {
+                return false;
+            }
             final ObjectEntry entry = catalogue.add(value.key());
             entry.replace(new ObjectRecord(value.version(), value.size(), true, value.checksum(), DataType.UNKNOWN,
                 clientId, List.of()));
@@ -237,9 +285,11 @@ final class DiskReplicas {
         count++;
     }
 
-    private static Replica own(final ObjectEntry entry, final UUID clientId) {
+    /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */
+    private Replica own(final ObjectEntry entry, final UUID clientId) {
         for (final Replica replica : entry.record().replicas()) {
-            if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(clientId)) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(clientId)
+                && !isGone(replica)) {
                 return replica;
             }
         }

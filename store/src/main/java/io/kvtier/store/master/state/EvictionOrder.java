@@ -19,6 +19,9 @@ final class EvictionOrder {
         private long size;
     }
 
+    /** How far something is taken past those whose lease ends later; what would have to go further stays longer. */
+    private static final int MAX_STEPS = 256;
+
     private final List plain = new List();
     private final List softPinned = new List();
     private final List leased = new List();
@@ -33,8 +36,12 @@ final class EvictionOrder {
         }
         residency.linkedUntilMs(entry.leaseUntilMs());
         Residency before = leased.newest;
-        while (before != null && before.linkedUntilMs() > residency.linkedUntilMs()) {
+        for (int i = 0; i < MAX_STEPS && before != null && before.linkedUntilMs() > entry.leaseUntilMs(); i++) {
             before = before.older();
+        }
+        if (before != null && before.linkedUntilMs() > entry.leaseUntilMs()) {
+            // A value replaced late in its lease, while many were read since: it is noticed with those.
+            residency.linkedUntilMs(before.linkedUntilMs());
         }
         insert(leased, before, residency);
     }
@@ -47,9 +54,13 @@ final class EvictionOrder {
         }
     }
 
-    /** Puts something back where it is evicted next. */
-    void putBack(final Residency residency) {
-        insert(plain, null, residency);
+    /** Puts something back where it is the next of its kind to be evicted. */
+    void putBack(final Residency residency, final long nowMs) {
+        if (residency.entry().isLeased(nowMs)) {
+            append(residency, nowMs);
+        } else {
+            insert(residency.entry().isSoftPinned(nowMs) ? softPinned : plain, null, residency);
+        }
     }
 
     /** Takes something out, if it is in. */

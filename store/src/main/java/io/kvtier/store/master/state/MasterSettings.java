@@ -43,8 +43,8 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
      *
      * @param clientTtlMs a client without a ping for this long is taken for dead.
      * @param discardMs   a write not ended for this long may be replaced by another one.
-     * @param releaseMs   a write, copy or promotion not ended for this long is given up and its room freed; more than
-     *                    {@code discardMs}, and longer than any client goes on writing.
+     * @param releaseMs   a write, copy, promotion or offload not ended for this long is given up and its room freed;
+     *                    more than {@code discardMs}, and longer than any client goes on writing.
      * @param nofFailures failed probes in a row after which a block device is unmounted.
      */
     public record Liveness(long clientTtlMs, long discardMs, long releaseMs, int nofFailures) {

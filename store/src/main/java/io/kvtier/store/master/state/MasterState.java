@@ -50,11 +50,11 @@ public final class MasterState implements AutoCloseable {
         catalogue = new ObjectCatalogue(pins);
         segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
-        offloads = new Offloads(settings.diskRetryMs());
+        offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
+        final DiskReplicas disk = new DiskReplicas(catalogue, effects);
         tiers = new Tiers(catalogue, segments,
-            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, offloads, effects),
-            new SpaceTier(Medium.NOF, settings, catalogue, segments, offloads, effects),
-            new DiskReplicas(catalogue, effects), pins);
+            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
+            new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);
         reads = new Reads(settings.leaseMs(), tiers);
         writes = new Writes(settings, tiers, clients);
         promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients);
@@ -68,7 +68,7 @@ public final class MasterState implements AutoCloseable {
      *
      * @param <R>     the answer's type.
      * @param command what happens.
-     * @param nowMs   when, in milliseconds of any clock that does not go back.
+     * @param nowMs   when, in milliseconds of any clock that does not go back, 0 or more.
      * @return the answer.
      * @throws StoreException when it is refused; the state is then what it was.
      */
@@ -157,6 +157,9 @@ public final class MasterState implements AutoCloseable {
         segmentCommands.expire(nowMs);
         writes.expire(nowMs);
         promotions.expire(nowMs);
+        for (PlacedReplica late = offloads.nextExpired(nowMs); late != null; late = offloads.nextExpired(nowMs)) {
+            tiers.memory().offloadEnded(late, false, nowMs);
+        }
         for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
             tiers.pinChanged(entry, nowMs);
         }
@@ -171,6 +174,7 @@ public final class MasterState implements AutoCloseable {
     }
 
     private Ack mountDisk(final DiskCommand.MountDisk mount, final long nowMs) {
+        clients.checkLender(mount.clientId());
         clients.appeared(mount.clientId(), nowMs);
         tiers.disk().mount(mount);
         offloads.mount(mount.clientId());
@@ -179,7 +183,7 @@ public final class MasterState implements AutoCloseable {
 
     private List<OffloadTask> fetchOffloads(final DiskCommand.FetchOffloads fetch, final long nowMs) {
         final List<PlacedReplica> orphans = new ArrayList<>();
-        final List<OffloadTask> tasks = offloads.fetch(fetch.clientId(), fetch.maxBytes(), orphans);
+        final List<OffloadTask> tasks = offloads.fetch(fetch.clientId(), fetch.maxBytes(), orphans, nowMs);
         orphans.forEach(orphan -> tiers.memory().release(orphan, nowMs));
         return tasks;
     }
@@ -205,7 +209,7 @@ public final class MasterState implements AutoCloseable {
 
     private MasterStats statistics() {
         return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
-            segments.replicas(), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
+            segments.replicas(Medium.MEMORY), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
             tiers.memory().evictionsWithoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
             offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),

@@ -117,6 +117,11 @@ final class ObjectCatalogue {
         return ++lastVersion;
     }
 
+    /** Values that there have been have this version or a smaller one. */
+    long lastVersion() {
+        return lastVersion;
+    }
+
     /** Versions found on a disk must not be given out again. */
     void versionSeen(final long version) {
         lastVersion = Math.max(lastVersion, version);

@@ -1,9 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.DataType;
-import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.replica.Replica;
-import io.kvtier.store.replica.ReplicaType;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -45,14 +43,4 @@ record ObjectRecord(long version, long size, boolean checksummed, long checksum,
         return new ObjectRecord(version, size, true, value, dataType, writer, replicas);
     }
 
-    /** Whether there is a copy elsewhere than on a medium. */
-    boolean hasCopyBeside(final Medium medium) {
-        final ReplicaType type = medium == Medium.MEMORY ? ReplicaType.MEMORY : ReplicaType.NOF;
-        for (int i = 0; i < replicas.size(); i++) {
-            if (replicas.get(i).type() != type && replicas.get(i).type() != ReplicaType.UNKNOWN) {
-                return true;
-            }
-        }
-        return false;
-    }
 }

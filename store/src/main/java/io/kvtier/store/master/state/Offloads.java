@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -19,8 +20,10 @@ import java.util.UUID;
  */
 final class Offloads {
     private final Map<UUID, Mailbox> mailboxes = new HashMap<>();
-    private final Map<Long, PlacedReplica> fetched = new HashMap<>();
+    /** By replica, in the order in which they were fetched. */
+    private final Map<Long, Fetched> fetched = new LinkedHashMap<>();
     private final long retryMs;
+    private final long releaseMs;
     private long pendingBytes;
     private long ended;
     private long failed;
@@ -31,8 +34,18 @@ final class Offloads {
         private long failedUntilMs;
     }
 
-    Offloads(final long retryMs) {
+    private record Fetched(UUID clientId, PlacedReplica replica, long atMs) {
+    }
+
+    /**
+     * No tasks.
+     *
+     * @param retryMs   how long a disk that failed is sent nothing.
+     * @param releaseMs how long a task that was fetched may go without an answer.
+     */
+    Offloads(final long retryMs, final long releaseMs) {
         this.retryMs = retryMs;
+        this.releaseMs = releaseMs;
     }
 
     /** A client's disk takes tasks from now on. */
@@ -51,7 +64,8 @@ final class Offloads {
 
     private boolean accepts(final PlacedReplica replica, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
-        return mailbox != null && nowMs >= mailbox.failedUntilMs && !replica.isRefusedByDisk();
+        return mailbox != null && nowMs >= mailbox.failedUntilMs && !replica.isRefusedByDisk()
+            && replica.segment().isReadable();
     }
 
     /** Queues a replica that {@link #choose} gave, and that the caller has just held for this. */
@@ -67,7 +81,7 @@ final class Offloads {
         final List<PlacedReplica> ended = new ArrayList<>();
         if (mailbox != null) {
             ended.addAll(mailbox.queue);
-            mailbox.fetched.forEach(id -> ended.add(fetched.remove(id)));
+            mailbox.fetched.forEach(id -> ended.add(fetched.remove(id).replica()));
             ended.forEach(this::settle);
         }
         return ended;
@@ -78,7 +92,8 @@ final class Offloads {
     }
 
     /** Next tasks of a client. Replicas whose object is gone meanwhile come back in {@code orphans} instead. */
-    List<OffloadTask> fetch(final UUID clientId, final long maxBytes, final List<PlacedReplica> orphans) {
+    List<OffloadTask> fetch(final UUID clientId, final long maxBytes, final List<PlacedReplica> orphans,
+        final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final List<OffloadTask> tasks = new ArrayList<>();
         long bytes = 0;
@@ -94,7 +109,7 @@ final class Offloads {
                 continue;
             }
             bytes += next.allocated();
-            fetched.put(next.id(), next);
+            fetched.put(next.id(), new Fetched(clientId, next, nowMs));
             mailbox.fetched.add(next.id());
             final ObjectEntry object = next.owner();
             tasks.add(new OffloadTask(object.key(), object.record().version(), next.id(), next.memory()));
@@ -108,7 +123,7 @@ final class Offloads {
         if (mailbox == null || !mailbox.fetched.remove(replicaId)) {
             return null;
         }
-        final PlacedReplica replica = fetched.remove(replicaId);
+        final PlacedReplica replica = fetched.remove(replicaId).replica();
         settle(replica);
         if (result == OffloadResult.STORED) {
             ended++;
@@ -121,6 +136,22 @@ final class Offloads {
             mailbox.failedUntilMs = nowMs + retryMs;
         }
         return replica;
+    }
+
+    /** The next task whose answer did not come in time, ended as failed; null when there is none. */
+    PlacedReplica nextExpired(final long nowMs) {
+        if (fetched.isEmpty()) {
+            return null;
+        }
+        final Fetched oldest = fetched.values().iterator().next();
+        if (nowMs - oldest.atMs() < releaseMs) {
+            return null;
+        }
+        fetched.remove(oldest.replica().id());
+        mailboxes.get(oldest.clientId()).fetched.remove(oldest.replica().id());
+        settle(oldest.replica());
+        failed++;
+        return oldest.replica();
     }
 
     /** Bytes that will be free when what is pending has ended. */

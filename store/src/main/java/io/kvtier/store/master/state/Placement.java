@@ -45,6 +45,19 @@ final class Placement {
         segments(segment.medium()).remove(segment);
     }
 
+    /** Whether a segment that may be allocated in is large enough, were it empty. */
+    boolean couldHold(final Wish wish, final long nowMs) {
+        final List<LentSegment> segments = segments(wish.medium());
+        for (int i = 0; i < segments.size(); i++) {
+            final LentSegment segment = segments.get(i);
+            if (segment.isOpen(nowMs) && wish.size() <= segment.capacity()
+                && (!wish.only() || wish.preferred().contains(segment.name()))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Ranges on as many segments as have room, up to {@code count}. */
     List<PlacedReplica> allocate(final Wish wish, final int count, final long nowMs, final ObjectCatalogue ids) {
         final List<PlacedReplica> placed = new ArrayList<>(count);

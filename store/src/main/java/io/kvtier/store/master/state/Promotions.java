@@ -115,7 +115,9 @@ final class Promotions {
     private void giveUp(final Promotion promotion, final long restUntilMs, final long nowMs) {
         final PlacedReplica replica = promotion.replica();
         final ObjectEntry entry = replica.owner();
-        if (entry != null) {
+        if (entry == null) {
+            replica.disown(restUntilMs);
+        } else {
             entry.promotion(null);
             tiers.memory().drop(replica, restUntilMs, nowMs);
         }

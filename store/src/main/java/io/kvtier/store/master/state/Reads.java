@@ -32,11 +32,11 @@ final class Reads {
         final PlacedReplica held = read.hold() ? firstReadable(entry) : null;
         if (held == null) {
             tiers.used(entry, nowMs);
-            return reply(entry, 0);
+            return reply(entry, 0, leaseMs);
         }
         held.used();
         tiers.memory().hold(held);
-        return reply(entry, held.id());
+        return reply(entry, held.id(), leaseMs);
     }
 
     private static PlacedReplica firstReadable(final ObjectEntry entry) {
@@ -69,35 +69,39 @@ final class Reads {
 
     ReadReply query(final ObjectCommand.Query query) {
         final ObjectEntry entry = tiers.catalogue().find(query.key());
-        return entry == null || !tiers.isReadable(entry) ? ReadReply.NOT_FOUND : reply(entry, 0);
+        return entry == null || !tiers.isReadable(entry) ? ReadReply.NOT_FOUND : reply(entry, 0, 0);
     }
 
     FindReply find(final ObjectCommand.Find find, final long nowMs) {
         final KeyPattern pattern = KeyPattern.of(find.pattern());
-        final List<Found> found = new ArrayList<>();
+        final List<ObjectEntry> matching = new ArrayList<>();
         int bucket = Removals.bucket(find.cursor());
         int looked = 0;
         while (bucket < ObjectCatalogue.BUCKETS && looked < SCAN_OBJECTS) {
             for (final ObjectEntry entry : tiers.catalogue().bucket(bucket)) {
                 looked++;
-                if (!Removals.matches(entry, find.tenant(), pattern) || !tiers.isReadable(entry)) {
-                    continue;
+                if (Removals.matches(entry, find.tenant(), pattern) && tiers.isReadable(entry)) {
+                    matching.add(entry);
                 }
-                if (find.lease()) {
-                    entry.lease(nowMs + leaseMs);
-                    tiers.used(entry, nowMs);
-                }
-                found.add(new Found(entry.key(), reply(entry, 0)));
             }
             bucket++;
+        }
+        // Nothing is leased before the whole part is known not to be refused.
+        final List<Found> found = new ArrayList<>(matching.size());
+        for (final ObjectEntry entry : matching) {
+            if (find.lease()) {
+                entry.lease(nowMs + leaseMs);
+                tiers.used(entry, nowMs);
+            }
+            found.add(new Found(entry.key(), reply(entry, 0, find.lease() ? leaseMs : 0)));
         }
         return new FindReply(found, bucket == ObjectCatalogue.BUCKETS ? FindReply.END : bucket);
     }
 
-    private ReadReply reply(final ObjectEntry entry, final long held) {
+    private ReadReply reply(final ObjectEntry entry, final long held, final long leased) {
         final ObjectRecord object = entry.record();
         return new ReadReply(object.version(), object.size(), readable(entry), held, object.checksummed(),
-            object.checksum(), leaseMs, object.dataType());
+            object.checksum(), leased, object.dataType());
     }
 
     /** Without what lies on segments and disks that are just being swept. */

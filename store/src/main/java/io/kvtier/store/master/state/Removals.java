@@ -25,6 +25,10 @@ final class Removals {
     RemoveReply remove(final ObjectCommand.Remove remove, final long nowMs) {
         final ObjectEntry entry = tiers.catalogue().find(remove.key());
         if (entry == null || entry.pending() == null && !tiers.isReadable(entry)) {
+            if (entry != null) {
+                eraseUnreadable(entry, nowMs);
+            }
+            tiers.disk().forbid(remove.key());
             return new RemoveReply(RemoveOutcome.NOT_FOUND, 0);
         }
         final RemoveOutcome obstacle = obstacle(entry, remove.force(), nowMs);
@@ -44,17 +48,25 @@ final class Removals {
         final KeyPattern pattern = KeyPattern.of(remove.pattern());
         int bucket = bucket(remove.cursor());
         int looked = 0;
-        long removed = 0;
+        final List<ObjectEntry> matching = new ArrayList<>();
         while (bucket < ObjectCatalogue.BUCKETS && looked < Reads.SCAN_OBJECTS) {
-            for (final ObjectEntry entry : List.copyOf(tiers.catalogue().bucket(bucket))) {
+            for (final ObjectEntry entry : tiers.catalogue().bucket(bucket)) {
                 looked++;
-                if (matches(entry, remove.tenant(), pattern) && entry.isReadable() && !entry.isReplicating()
-                    && obstacle(entry, remove.force(), nowMs) == null) {
-                    erase(entry, false, nowMs);
-                    removed++;
+                if (matches(entry, remove.tenant(), pattern)) {
+                    matching.add(entry);
                 }
             }
             bucket++;
+        }
+        // Nothing is removed before the whole part is known not to be refused.
+        long removed = 0;
+        for (final ObjectEntry entry : matching) {
+            if (!tiers.isReadable(entry)) {
+                eraseUnreadable(entry, nowMs);
+            } else if (!entry.isReplicating() && obstacle(entry, remove.force(), nowMs) == null) {
+                erase(entry, false, nowMs);
+                removed++;
+            }
         }
         return new RemoveMatchingReply(removed, bucket == ObjectCatalogue.BUCKETS ? FindReply.END : bucket);
     }
@@ -99,6 +111,13 @@ final class Removals {
             return RemoveOutcome.BEING_WRITTEN;
         }
         return !force && entry.isLeased(nowMs) ? RemoveOutcome.LEASED : null;
+    }
+
+    /** What cannot be read (any more) must not be again: by a promotion that is under way, or by what a disk offers. */
+    private void eraseUnreadable(final ObjectEntry entry, final long nowMs) {
+        if (entry.pending() == null && !entry.isReplicating()) {
+            erase(entry, false, nowMs);
+        }
     }
 
     private void erase(final ObjectEntry entry, final boolean told, final long nowMs) {

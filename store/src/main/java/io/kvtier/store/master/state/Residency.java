@@ -75,6 +75,15 @@ final class Residency {
         return first == null;
     }
 
+    /** Whether one of its replicas lies in a segment that is not just being swept. */
+    boolean isReadable() {
+        PlacedReplica replica = first;
+        while (replica != null && !replica.segment().isReadable()) {
+            replica = replica.sibling();
+        }
+        return replica != null;
+    }
+
     /** Whether one of its replicas is held; counted by {@link SpaceTier}. */
     boolean isHeld() {
         return heldReplicas > 0;

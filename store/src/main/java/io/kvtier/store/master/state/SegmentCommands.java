@@ -4,6 +4,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Status;
 import java.util.UUID;
@@ -32,6 +33,7 @@ final class SegmentCommands {
     }
 
     Ack mount(final SegmentCommand.Mount mount, final long nowMs) {
+        clients.checkLender(mount.clientId());
         tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
         clients.appeared(mount.clientId(), nowMs);
         return Ack.OK;
@@ -47,7 +49,8 @@ final class SegmentCommands {
             tiers.segments().unmount(segment);
         } else {
             segment.status(Status.GRACEFULLY_UNMOUNTING);
-            segment.unmountAt(nowMs + unmount.graceMs());
+            segment.unmountAt(unmount.graceMs() > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE
+                : nowMs + unmount.graceMs());
         }
         return Ack.OK;
     }
@@ -56,6 +59,10 @@ final class SegmentCommands {
         final LentSegment segment = tiers.segments().find(probed.segmentId());
         if (segment == null) {
             return Ack.STALE;
+        }
+        if (segment.medium() != Medium.NOF) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + probed.segmentId() + " is "
+                + segment.medium() + "; only block devices are probed");
         }
         if (segment.probed(probed.healthy()) >= settings.liveness().nofFailures()) {
             tiers.segments().unmount(segment);

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /**
  * The segments that clients lend, and the ranges allocated in them: placed, resting, freed.
@@ -119,6 +120,11 @@ final class Segments implements AutoCloseable {
         segment.close();
     }
 
+    /** Whether a segment that may be allocated in is large enough, were it empty. */
+    boolean couldHold(final Placement.Wish wish, final long nowMs) {
+        return placement.couldHold(wish, nowMs);
+    }
+
     /** Ranges for one value on segments of their own: as many as there is room for, up to {@code count}. */
     List<PlacedReplica> allocate(final Placement.Wish wish, final int count, final long nowMs,
         final ObjectCatalogue ids) {
@@ -184,9 +190,10 @@ final class Segments implements AutoCloseable {
         return totals.get(medium).used;
     }
 
-    long replicas() {
-        return mounted.values().stream().mapToLong(LentSegment::replicas).sum()
-            + dying.values().stream().mapToLong(LentSegment::replicas).sum();
+    /** Replicas on a medium, those that are being swept included. */
+    long replicas(final Medium medium) {
+        return Stream.concat(mounted.values().stream(), dying.values().stream())
+            .filter(segment -> segment.medium() == medium).mapToLong(LentSegment::replicas).sum();
     }
 
     List<SegmentInfo> list() {

@@ -20,6 +20,7 @@ final class SpaceTier {
     private final MasterSettings settings;
     private final ObjectCatalogue catalogue;
     private final Segments segments;
+    private final DiskReplicas disk;
     private final EvictionOrder order = new EvictionOrder();
     private final Offloads offloads;
     private final Effects effects;
@@ -46,7 +47,8 @@ final class SpaceTier {
 
     /** A tier of a medium; offloads are those of memory. */
     SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
-        final Segments segments, final Offloads offloads, final Effects effects) {
+        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Effects effects) {
+        this.disk = disk;
         this.medium = medium;
         this.settings = settings;
         this.catalogue = catalogue;
@@ -65,6 +67,10 @@ final class SpaceTier {
      */
     List<PlacedReplica> place(final Placement.Wish wish, final int count, final long nowMs) {
         advance(nowMs);
+        if (!segments.couldHold(wish, nowMs)) {
+            // Nothing that could be evicted makes room for it.
+            return List.of();
+        }
         relieve(wish.size() * count, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
         while (placed.isEmpty() && evictFor(wish.size(), nowMs)) {
@@ -254,7 +260,7 @@ final class SpaceTier {
         if (!stored) {
             if (residency.list() != null) {
                 order.remove(residency);
-                order.putBack(residency);
+                order.putBack(residency, nowMs);
             }
         } else if (!replica.wasUsedWhileOffloading() && !replica.owner().isLeased(nowMs)) {
             evictions++;
@@ -266,11 +272,16 @@ final class SpaceTier {
     Evicted evict(final double share, final double least, final long nowMs) {
         advance(nowMs);
         final Evicted evicted = new Evicted();
-        final long wanted = (long) Math.ceil(share * residencies);
-        final long needed = (long) Math.ceil(least * residencies);
+        final long wanted = part(share);
+        final long needed = part(least);
         evictUntil(wanted, false, evicted, nowMs);
         evictUntil(needed, settings.eviction().softPinned(), evicted, nowMs);
         return evicted;
+    }
+
+    /** A share of the objects here, rounded up; not for a fraction that only the arithmetic has made. */
+    private long part(final double share) {
+        return (long) Math.ceil(share * residencies * (1 - 1e-12));
     }
 
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
@@ -352,7 +363,7 @@ final class SpaceTier {
     }
 
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
-        final boolean onlyCopy = !victim.entry().record().hasCopyBeside(medium);
+        final boolean onlyCopy = !hasCopyBeside(victim.entry());
         final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
         evicted.objects++;
         PlacedReplica replica = victim.first();
@@ -372,5 +383,11 @@ final class SpaceTier {
         } else if (onlyCopy) {
             evictionsWithoutCopy++;
         }
+    }
+
+    /** Whether there is a copy elsewhere, and not on what is just being swept. */
+    private boolean hasCopyBeside(final ObjectEntry entry) {
+        final Residency beside = entry.residency(medium == Medium.MEMORY ? Medium.NOF : Medium.MEMORY);
+        return beside != null && beside.isReadable() || disk.hasCopy(entry);
     }
 }

@@ -199,6 +199,7 @@ final class Writes {
             release(write, end.scope(), nowMs);
             return Ack.STALE;
         }
+        loseHidden(write, nowMs);
         final List<PlacedReplica> written = write.take(end.scope());
         final ObjectEntry entry = write.entry();
         final boolean first = entry.record() == null || entry.record().version() != write.version();
@@ -214,6 +215,15 @@ final class Writes {
             forget(write);
         }
         return Ack.OK;
+    }
+
+    /** What lies in a segment that is gone is lost before it is complete, so that it replaces nothing. */
+    private void loseHidden(final PendingWrite write, final long nowMs) {
+        for (final PlacedReplica replica : List.copyOf(write.replicas())) {
+            if (!replica.segment().isReadable()) {
+                lost(replica, nowMs);
+            }
+        }
     }
 
     /** The first replica of a write is complete: its value takes the place of the one before. */

@@ -7,9 +7,9 @@ import io.kvtier.transport.rpc.MessageWriter;
  * Segments whose addresses were written or read lately, with the bytes of their addresses: replicas of one segment
  * share one object, and its text and token are neither encoded nor decoded for each of them.
  *
- * <p>A slot holds the last segment of those that fall on it; another one takes its place. What is found counts only when
- * it is the very same object (writing), or when the bytes are the very same (reading), so a slot can be out of date but
- * not wrong.
+ * <p>A slot holds the last segment of those that fall on it; another one takes its place. What is found counts only
+ * when it is the very same object (writing), or when the bytes are the very same (reading), so a slot can be out of
+ * date but not wrong.
  *
  * <p><b>Threading:</b> thread-safe without locks: entries are immutable, and a reader sees one of them or none.
  */

@@ -53,7 +53,8 @@ final class AdminMessages {
                 .number(stats.softPinned()).number(stats.groups()),
             d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
                 d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number()));
+                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+                d.number()));
     }
 
     private static Message<List<TenantInfo>> tenants() {

@@ -6,6 +6,8 @@ import io.kvtier.transport.rpc.RpcException;
 
 /** Refusals on the wire: the code with its sign turned, and a text. <b>Threading:</b> stateless. */
 public final class Failures {
+    private static final int MAX_TEXT = 4000;
+
     private Failures() {
     }
 
@@ -23,10 +25,11 @@ public final class Failures {
         return new StoreException(ErrorCode.of(-number), text);
     }
 
-    /** The message without the code, which the exception of the other end puts before it again. */
+    /** The message without the code, which the exception of the other end puts before it again; the start of it. */
     static String text(final StoreException refusal) {
         final String prefix = refusal.code() + ": ";
         final String message = refusal.getMessage();
-        return message.startsWith(prefix) ? message.substring(prefix.length()) : message;
+        final String text = message.startsWith(prefix) ? message.substring(prefix.length()) : message;
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT);
     }
 }

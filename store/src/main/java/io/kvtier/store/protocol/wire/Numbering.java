@@ -1,6 +1,7 @@
 package io.kvtier.store.protocol.wire;
 
 import io.kvtier.transport.rpc.MalformedMessageException;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -30,13 +31,13 @@ final class Numbering<E extends Enum<E>> {
     /** Numbers from 0 on; a number that is not known is refused. */
     @SafeVarargs
     static <E extends Enum<E>> Numbering<E> of(final E... constants) {
-        return new Numbering<>(null, List.of(constants));
+        return new Numbering<>(null, Arrays.stream(constants).toList());
     }
 
     /** Numbers from 0 on; a number that is not known is read as a constant that does no harm. */
     @SafeVarargs
     static <E extends Enum<E>> Numbering<E> withUnknown(final E unknown, final E... constants) {
-        return new Numbering<>(unknown, List.of(constants));
+        return new Numbering<>(unknown, Arrays.stream(constants).toList());
     }
 
     int number(final E constant) {

@@ -23,8 +23,9 @@ import java.util.UUID;
  * A master in another process.
  *
  * <p>Every call has a deadline. Within it a call that was certainly not carried out (no connection, a master that is
- * busy or closing) is made again, after pauses that grow; so is one of which nobody knows, as long as twice is as good as
- * once ({@link WireCodec#isRepeatable}). For any other the caller is told that it may or may not have been carried out.
+ * busy or closing) is made again, after pauses that grow; so is one of which nobody knows, as long as twice is as good
+ * as once ({@link WireCodec#isRepeatable}). For any other the caller is told that it may or may not have been
+ * carried out.
  *
  * <p>There are two connections: one for calls that are answered at once, and one for calls that wait at the master,
  * made when the first of them is. So that nobody's answer is read by a thread that really waits for something else.
@@ -228,9 +229,10 @@ public final class RemoteMaster implements Master, AutoCloseable {
             final boolean late = why.status() == RpcStatus.TIMEOUT || why.status() == RpcStatus.LATE;
             final String outcome = !mayBeDone ? "it was not carried out"
                 : repeatable ? "it may have been carried out, and may be repeated" : "it may have been carried out";
-            return new StoreException(code(why.status()), name + " at " + peer() + (late ? " was not answered within "
-                + times.limitMs() + " ms" : " failed after " + times.spentMs() + " of " + times.limitMs() + " ms") + "; "
-                + outcome + " (" + why.getMessage() + ')', why);
+            final String end = late ? " was not answered within " + times.limitMs() + " ms"
+                : " failed after " + times.spentMs() + " of " + times.limitMs() + " ms";
+            return new StoreException(code(why.status()), name + " at " + peer() + end + "; " + outcome + " ("
+                + why.getMessage() + ')', why);
         }
 
         private static ErrorCode code(final RpcStatus status) {

@@ -1,0 +1,249 @@
+package io.kvtier.store.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A master's options from each of their sources. */
+class MasterConfigTest {
+    @TempDir
+    private Path directory;
+
+    private static MasterConfig from(final Map<MasterOption, String> commandLine,
+        final Map<String, String> variables) {
+        return MasterConfig.read(commandLine, Environment.of(variables));
+    }
+
+    private MasterConfig fromFile(final String name, final String text) {
+        return from(Map.of(MasterOption.CONFIG_PATH, file(name, text)), Map.of());
+    }
+
+    private String file(final String name, final String text) {
+        try {
+            return Files.writeString(directory.resolve(name), text).toString();
+        } catch (final IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static String problem(final Runnable reading) {
+        return assertThrows(IllegalArgumentException.class, reading::run).getMessage();
+    }
+
+    /** The figures are those of the followed system's reference, but for addresses. */
+    @Test
+    void shouldHaveTheDefaultsOfTheReferenceOnLoopback() {
+        final MasterConfig config = from(Map.of(), Map.of());
+
+        assertEquals(new MasterConfig.Rpc("127.0.0.1", 50051, "", 0), config.rpc());
+        assertEquals(new MasterConfig.Http("127.0.0.1", 9003, true), config.http());
+        assertEquals(new MasterConfig.Security(false, "", "", "", "", ""), config.security());
+        assertEquals("mooncake_cluster", config.clusterId());
+        assertEquals(new MasterConfig.Leases(10_000, 1_800_000, 86_400_000), config.leases());
+        assertEquals(new MasterConfig.Eviction(0.05, 0.90, true), config.memory());
+        assertEquals(new MasterConfig.Nof(0.05, 0.90, 3), config.nof());
+        assertEquals(new MasterConfig.Writes(30_000, 600_000), config.writes());
+        assertEquals(10_000, config.clientTtlMs());
+        assertEquals("random", config.allocationStrategy());
+        assertFalse(config.multiTenants());
+        assertEquals(new MasterConfig.Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 10), config.tasks());
+        assertEquals(List.of(), config.warnings());
+    }
+
+    @Test
+    void shouldTakeTheCommandLineBeforeTheFileBeforeTheEnvironment() {
+        final Map<String, String> variables = new HashMap<>();
+        for (final MasterOption option : List.of(MasterOption.RPC_PORT, MasterOption.METRICS_PORT,
+            MasterOption.CLIENT_TTL)) {
+            variables.put(option.variable(), "11");
+        }
+        variables.put("KVTIER_MASTER_CONFIG_PATH", file("a.yaml", "metrics_port: 12\nclient_ttl: 12\n"));
+        final MasterConfig config = from(Map.of(MasterOption.CLIENT_TTL, "13"), variables);
+
+        assertEquals(11, config.rpc().port());
+        assertEquals(12, config.http().port());
+        assertEquals(13_000, config.clientTtlMs());
+        final String other = file("b.yaml", "rpc_port: 14");
+        assertEquals(14, from(Map.of(MasterOption.CONFIG_PATH, other), variables).rpc().port());
+    }
+
+    @Test
+    void shouldGiveEveryOptionFromEverySource() {
+        final Map<MasterOption, String> values = otherValues();
+        final Map<String, String> variables = new HashMap<>();
+        final StringBuilder yaml = new StringBuilder();
+        final StringBuilder json = new StringBuilder("{");
+        values.forEach((option, value) -> {
+            variables.put("KVTIER_MASTER_" + option.name(), value);
+            yaml.append(option.key()).append(": ").append(value).append('\n');
+            json.append(json.length() == 1 ? "" : ",").append('"').append(option.key()).append("\": \"").append(value)
+                .append('"');
+        });
+        final MasterConfig config = from(values, Map.of());
+
+        assertEquals(config, from(Map.of(), variables));
+        assertEquals(config, fromFile("a.yaml", yaml.toString()));
+        assertEquals(config, fromFile("a.json", json + "}"));
+        assertEquals(new MasterConfig(new MasterConfig.Rpc("::1", 1, "lo", 2000),
+            new MasterConfig.Http("::1", 3, false), new MasterConfig.Security(true, "s", "t", "k", "p", "c"), "blue-7",
+            new MasterConfig.Leases(4, 5000, 360_000), new MasterConfig.Eviction(0.25, 0.5, false),
+            new MasterConfig.Nof(0.125, 0.75, 6), new MasterConfig.Writes(7000, 8000), 9000, "local_first", true,
+            new MasterConfig.Tasks(11, 12, 13, 14_000, 0, 16), List.of()),
+            config);
+    }
+
+    /** One that is not the default for each but the file itself. */
+    private static Map<MasterOption, String> otherValues() {
+        final List<String> values = List.of("1", "::1", "lo", "2", "3", "::1", "false", "true", "s", "t", "k", "p", "c",
+            "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s", "9",
+            "true", "11", "12", "13", "14", "0", "16");
+        final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
+        final List<MasterOption> options =
+            Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();
+        assertEquals(options.size(), values.size());
+        for (int i = 0; i < options.size(); i++) {
+            all.put(options.get(i), values.get(i));
+        }
+        return all;
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "rpc_port                         | 65536  | a whole number from 0 to 65535",
+        "rpc_port                         | -1     | a whole number from 0 to 65535",
+        "rpc_port                         | 5e4    | a whole number from 0 to 65535",
+        "enable_multi_tenants             | yes    | true or false",
+        "eviction_ratio                   | 1.0    | a number from 0 to below 1",
+        "eviction_ratio                   | NaN    | a number from 0 to below 1",
+        "eviction_high_watermark_ratio    | 0.0    | a number above 0 to 1",
+        "eviction_high_watermark_ratio    | 1.01   | a number above 0 to 1",
+        "default_kv_lease_ttl             | 0      | a time from 1ms to 24h (with ms, s, m or h behind it; a "
+            + "bare number is milliseconds)",
+        "default_kv_lease_ttl             | 25h    | a time from 1ms to 24h",
+        "default_kv_lease_ttl             | 10d    | a time from 1ms to 24h",
+        "default_kv_lease_ttl             | -5s    | a time from 1ms to 24h",
+        "default_kv_lease_ttl             | 99999999999999999h | a time from 1ms to 24h",
+        "client_ttl                       | 0      | a time from 1ms to 24h (with ms, s, m or h behind it; a "
+            + "bare number is seconds)",
+        "allocation_strategy              | cxl    | random or free_ratio_first or local_first",
+        "cluster_id                       | a/b    | 1 to 128 letters, digits, '.', '_' or '-'",
+        "nof_heartbeat_failures_threshold | 0      | a whole number from 1 to 1000"})
+    void shouldRefuseAValueFromEverySource(final String key, final String value, final String allowed) {
+        final MasterOption option = MasterOption.of(key).orElseThrow();
+        final String behind = " is '" + value + "'; it must be " + allowed;
+
+        assertTrue(problem(() -> from(Map.of(option, value), Map.of())).startsWith("option --" + key + behind));
+        assertTrue(problem(() -> from(Map.of(), Map.of(option.variable(), value)))
+            .startsWith("environment variable KVTIER_MASTER_" + option.name() + behind));
+        final String yaml = directory.resolve("a.yaml").toString();
+        assertTrue(problem(() -> fromFile("a.yaml", key + ": '" + value + "'\n")).startsWith(yaml + ": '" + key + "'"
+            + behind));
+        // Also where another source counts.
+        file("a.yaml", key + ": '" + value + "'");
+        assertTrue(problem(() -> from(Map.of(MasterOption.CONFIG_PATH, yaml, option, option.byDefault()), Map.of()))
+            .startsWith(yaml));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "default_kv_lease_ttl | 5000  | 5000", "default_kv_lease_ttl | 7s | 7000", "default_kv_lease_ttl | 250ms | 250",
+        "default_kv_lease_ttl | 2 m   | 120000", "default_kv_lease_ttl | 1h | 3600000"})
+    void shouldTakeTimesInAnyUnit(final String key, final String value, final long ms) {
+        assertEquals(ms, from(Map.of(MasterOption.of(key).orElseThrow(), value), Map.of()).leases().readMs());
+        assertEquals(ms, fromFile("a.yaml", key + ": " + value).leases().readMs());
+    }
+
+    @Test
+    void shouldTakeTheTypesOfYamlAndJsonAsTheyAre() {
+        final MasterConfig yaml = fromFile("a.yml", """
+            # as in a sample that is going round
+            rpc_port: 0x1F90
+            eviction_ratio: 0.1
+            eviction_high_watermark_ratio: 1
+            enable_multi_tenants: true
+            cluster_id: 42
+            rpc_interface:
+            """);
+        assertEquals(8080, yaml.rpc().port());
+        assertEquals(new MasterConfig.Eviction(0.1, 1.0, true), yaml.memory());
+        assertTrue(yaml.multiTenants());
+        assertEquals("42", yaml.clusterId());
+        final MasterConfig json =
+            fromFile("a.json", "{\"rpc_port\": 81, \"enable_multi_tenants\": true, \"client_ttl\": \"2m\"}");
+        assertEquals(81, json.rpc().port());
+        assertTrue(json.multiTenants());
+        assertEquals(120_000, json.clientTtlMs());
+        assertEquals(from(Map.of(), Map.of()), fromFile("empty.yaml", "# nothing\n"));
+    }
+
+    @Test
+    void shouldWarnOfUnknownNamesInAFile() {
+        final MasterConfig config = fromFile("a.yaml",
+            "rpc_prot: 1\nenable_snapshot: true\nha:\n  backend: etcd\nconfig_path: x\nrpc_port: 9\n");
+
+        final String path = directory.resolve("a.yaml").toString();
+        assertEquals(Stream.of("rpc_prot", "enable_snapshot", "ha/backend", "config_path").map(key -> path + ": '" + key
+            + "' has no effect; is it misspelt, or of another version?").toList(), config.warnings());
+        assertEquals(9, config.rpc().port());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "a.yaml | rpc_port: [1, 2]            | 'rpc_port' is [1, 2]; it must be a whole number from 0 to 65535",
+        "a.yaml | - rpc_port                  | a YAML mapping is expected",
+        "a.yaml | 'rpc_port: 1: 2'            | this is not YAML",
+        "a.yaml | '{rpc_port: 1, rpc_port: 2}' | this is not YAML: found duplicate key",
+        "a.yaml | 'rpc_port: !!java.net.URL [\"http://x\"]' | this is not YAML",
+        "a.json | '[1]'                       | a JSON object is expected",
+        "a.json | '{\"rpc_port\": 1'          | this is not JSON",
+        "a.json | '{\"rpc_port\": 1, \"rpc_port\": 2}' | this is not JSON: Duplicate field 'rpc_port'"})
+    void shouldSayWhereAFileIsWrong(final String name, final String text, final String message) {
+        final String problem = problem(() -> fromFile(name, text));
+        assertTrue(problem.startsWith(directory.resolve(name) + ": ") && problem.contains(message), problem);
+    }
+
+    @Test
+    void shouldNotReadWhatIsNoSmallFile() throws IOException {
+        final Path missing = directory.resolve("missing.yaml");
+        assertTrue(problem(() -> from(Map.of(MasterOption.CONFIG_PATH, missing.toString()), Map.of()))
+            .startsWith("config_path is " + missing + ": that file cannot be read"));
+        assertTrue(problem(() -> fromFile("big.yaml", "#".repeat((1 << 20) + 1))).contains("at most 1048576 are read"));
+        // What would grow without bounds when it is read.
+        assertTrue(problem(() -> fromFile("aliases.yaml", "a: &a [x]\nb: [" + "*a,".repeat(17) + "]\n"))
+            .contains("aliases"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "PUT_START_RELEASE_TIMEOUT_SEC | 30 | put_start_release_timeout_sec is 30000ms; it must be more than "
+            + "put_start_discard_timeout_sec, which is 30000ms",
+        "DEFAULT_KV_SOFT_PIN_TTL | 25h | default_kv_soft_pin_ttl is 90000000ms; it must be at most "
+            + "max_kv_soft_pin_ttl, which is 86400000ms",
+        "TLS_TRUSTSTORE | t | tls_truststore is t and there is no tls_keystore",
+        "TLS_KEYSTORE | k | tls_keystore is k and there is no tls_password_file"})
+    void shouldRefuseOptionsThatDoNotGoTogether(final MasterOption option, final String value, final String message) {
+        assertTrue(problem(() -> from(Map.of(option, value), Map.of())).startsWith(message));
+    }
+
+    @Test
+    void shouldCheckValuesThatComeFromAProgram() {
+        assertEquals("eviction_ratio is 1.5; it must be a number from 0 to below 1",
+            problem(() -> new MasterConfig.Eviction(1.5, 0.9, true)));
+        assertEquals("rpc_port is -1; it must be a whole number from 0 to 65535",
+            problem(() -> new MasterConfig.Rpc("127.0.0.1", -1, "", 0)));
+    }
+}

@@ -1,0 +1,177 @@
+package io.kvtier.store.cli;
+
+import io.kvtier.store.admin.AdminConfig;
+import io.kvtier.store.admin.AdminServer;
+import io.kvtier.store.config.MasterConfig;
+import io.kvtier.store.config.MasterOption;
+import io.kvtier.store.config.SecurityFiles;
+import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.metrics.MasterMetrics;
+import io.kvtier.store.metrics.RequestMetrics;
+import io.kvtier.transport.SharedSecret;
+import io.kvtier.transport.rpc.RpcServerConfig;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.function.Function;
+import javax.net.ssl.SSLContext;
+
+/** A master with its servers. */
+final class MasterProcess implements AutoCloseable {
+    /** Milliseconds for which a client's disk that failed is sent nothing. */
+    private static final long DISK_RETRY_MS = 10_000;
+    /** Seconds in which an HTTP request must have arrived and an answer must have been read; see the JDK's server. */
+    private static final String[][] HTTP_LIMITS = {{"sun.net.httpserver.maxReqTime", "10"},
+        {"sun.net.httpserver.maxRspTime", "300"}, {"jdk.httpserver.maxConnections", "256"}};
+
+    private final Plan plan;
+    private final MasterServer rpcServer;
+    private final AdminServer http;
+    private final MetricsLog log;
+
+    /**
+     * What can be known before anything is started.
+     *
+     * @param config the configuration.
+     * @param rpc    where calls are taken.
+     * @param http   where HTTP is answered.
+     */
+    record Plan(MasterConfig config, RpcServerConfig rpc, AdminConfig http) {
+    }
+
+    private MasterProcess(final Plan plan, final MasterServer rpcServer, final AdminServer http, final MetricsLog log) {
+        this.plan = plan;
+        this.rpcServer = rpcServer;
+        this.http = http;
+        this.log = log;
+    }
+
+    /**
+     * Finds addresses and opens the files that protect them.
+     *
+     * @throws IllegalArgumentException naming the option that is wrong.
+     */
+    static Plan plan(final MasterConfig config) {
+        final InetSocketAddress rpc = MasterAddresses.rpc(config);
+        final InetSocketAddress http = MasterAddresses.http(config);
+        final MasterConfig.Security files = config.security();
+        final SharedSecret secret = open(MasterOption.SECRET_FILE, files.secretFile(), SecurityFiles::secret);
+        final String token = open(MasterOption.ADMIN_TOKEN_FILE, files.adminTokenFile(), MasterProcess::token);
+        final boolean mutual = !files.truststore().isEmpty();
+        final SSLContext tls = open(MasterOption.TLS_KEYSTORE, files.keystore(), keystore -> SecurityFiles.tls(keystore,
+            Path.of(files.passwordFile()), mutual ? Path.of(files.truststore()) : null));
+        final RpcServerConfig known = RpcServerConfig.loopback(0);
+        return new Plan(config, new RpcServerConfig(rpc, secret, tls, mutual, files.insecure(), known.maxConnections(),
+            known.maxBodyBytes(), known.handshakeTimeoutMs(), known.drainTimeoutMs()),
+            new AdminConfig(http, token, tls, mutual, files.insecure(), config.clusterId()));
+    }
+
+    private static String token(final Path file) {
+        final String token = SecurityFiles.firstLine(file);
+        if (token.length() < AdminConfig.MIN_TOKEN) {
+            throw new IllegalArgumentException(file + ": the token has " + token.length() + " characters; it needs at "
+                + "least " + AdminConfig.MIN_TOKEN + " random ones, for example from: openssl rand -hex 32");
+        }
+        return token;
+    }
+
+    private static <T> T open(final MasterOption option, final String path, final Function<Path, T> opener) {
+        if (path.isEmpty()) {
+            return null;
+        }
+        try {
+            return opener.apply(Path.of(path));
+        } catch (final IllegalArgumentException e) {
+            throw new IllegalArgumentException(option.key() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Starts everything.
+     *
+     * @throws IOException when an address is taken, naming it.
+     */
+    static MasterProcess start(final Plan plan) throws IOException {
+        for (final String[] limit : HTTP_LIMITS) {
+            if (System.getProperty(limit[0]) == null) {
+                System.setProperty(limit[0], limit[1]);
+            }
+        }
+        final RequestMetrics requests = new RequestMetrics();
+        final MasterServer server = listen(MasterOption.RPC_PORT,
+            () -> MasterServer.start(plan.rpc(), settings(plan.config()), requests));
+        try {
+            if (plan.config().rpc().connTimeoutMs() > 0) {
+                server.endIdle(plan.config().rpc().connTimeoutMs());
+            }
+            final MasterMetrics metrics =
+                new MasterMetrics(server.master(), requests, facts(plan.config()), server::connections);
+            final AdminServer http =
+                listen(MasterOption.METRICS_PORT, () -> AdminServer.start(plan.http(), server.master(), metrics));
+            return new MasterProcess(plan, server, http,
+                plan.config().http().reporting() ? MetricsLog.start(metrics) : null);
+        } catch (final IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /** Something that binds an address. */
+    private interface Listening<T> {
+        T start() throws IOException;
+    }
+
+    private static <T> T listen(final MasterOption port, final Listening<T> server) throws IOException {
+        try {
+            return server.start();
+        } catch (final IOException e) {
+            throw new IOException(port.key() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static MasterMetrics.Facts facts(final MasterConfig config) {
+        final String version = Main.class.getPackage().getImplementationVersion();
+        return new MasterMetrics.Facts(config.clusterId(), version == null ? "unknown" : version,
+            ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli)
+                .orElseGet(System::currentTimeMillis));
+    }
+
+    /** The same in the words of the state machine. */
+    static MasterSettings settings(final MasterConfig config) {
+        final MasterConfig.Tasks tasks = config.tasks();
+        return new MasterSettings(
+            new MasterSettings.Eviction(config.memory().highWatermark(), config.memory().ratio(),
+                config.nof().highWatermark(), config.nof().ratio(), config.memory().softPinned()),
+            config.leases().readMs(), true, DISK_RETRY_MS,
+            new MasterSettings.Liveness(config.clientTtlMs(), config.writes().discardMs(), config.writes().releaseMs(),
+                config.nof().failures()),
+            new MasterSettings.Pins(config.leases().softPinMs(), config.leases().maxSoftPinMs()),
+            new MasterSettings.Tasks(tasks.maxPending(), tasks.maxProcessing(), tasks.maxFinished(), tasks.pendingMs(),
+                tasks.processingMs(), tasks.maxRetries()),
+            config.multiTenants(),
+            MasterSettings.Strategy.valueOf(config.allocationStrategy().toUpperCase(Locale.ROOT)));
+    }
+
+    /** Where it answers, for people and scripts. */
+    @Override
+    public String toString() {
+        // An address of all interfaces comes back from a socket in another spelling.
+        return "calls " + MasterAddresses.text(plan.rpc().address(), rpcServer.address().getPort()) + ", http"
+            + (plan.http().tls() == null ? "" : "s") + "://"
+            + MasterAddresses.text(plan.http().address(), http.address().getPort()) + ", cluster "
+            + plan.config().clusterId();
+    }
+
+    /** Ends everything; waits for calls and answers under way, but not long. */
+    @Override
+    public void close() {
+        if (log != null) {
+            log.close();
+        }
+        http.close();
+        rpcServer.close();
+    }
+}

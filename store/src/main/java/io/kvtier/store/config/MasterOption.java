@@ -1,0 +1,224 @@
+package io.kvtier.store.config;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * An option of {@code kvtier master}. The constant's name in small letters is its name on the command line and in a
+ * file; {@code KVTIER_MASTER_} and the constant's name is its environment variable. One table for the parser, the help
+ * and the documentation.
+ */
+public enum MasterOption {
+    /** The file. */
+    CONFIG_PATH(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Read options from this file: JSON when its name ends in .json, else YAML. Not for the file itself."),
+    /** Port of calls. */
+    RPC_PORT(new OptionKind.Whole(0, MasterOption.LAST_PORT), "50051", "Take calls at this port; 0 for any free one."),
+    /** Address of calls. */
+    RPC_ADDRESS(new OptionKind.Text("a name or an address of this host", MasterOption.LONGEST), "127.0.0.1",
+        "Take calls at this address. Beyond loopback it wants tls_keystore, secret_file or insecure."),
+    /** Interface of calls. */
+    RPC_INTERFACE(new OptionKind.Text("the name of a network interface", MasterOption.LONGEST), "",
+        "Take calls at the IPv4 address of this network interface, whatever rpc_address says."),
+    /** Idle connections. */
+    RPC_CONN_TIMEOUT_SECONDS(new OptionKind.Time("s", 0, MasterOption.DAY_MS), "0",
+        "End a connection on which no call was made or under way for so long; 0 for never."),
+    /** Port of HTTP. */
+    METRICS_PORT(new OptionKind.Whole(0, MasterOption.LAST_PORT), "9003",
+        "Answer HTTP (metrics and administration) at this port; 0 for any free one."),
+    /** Address of HTTP. */
+    METRICS_HOST(new OptionKind.Text("a name or an address of this host", MasterOption.LONGEST), "127.0.0.1",
+        "Answer HTTP at this address. Beyond loopback it wants tls_keystore, admin_token_file or insecure."),
+    /** Whether a summary is logged. */
+    ENABLE_METRIC_REPORTING(new OptionKind.Flag(), "true", "Log a line of metrics every 10 s while they change."),
+    /** The word that nothing protects the ports. */
+    INSECURE(new OptionKind.Flag(), "false",
+        "Listen beyond loopback with neither TLS nor a secret: whoever reaches the ports may do everything."),
+    /** Shared secret of calls. */
+    SECRET_FILE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Take calls only from clients that prove to know the secret in this file (its first line, 16 bytes or more)."),
+    /** Token of HTTP. */
+    ADMIN_TOKEN_FILE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Answer HTTP, but for /health, only to 'Authorization: Bearer TOKEN' with the first line of this file."),
+    /** Certificate. */
+    TLS_KEYSTORE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Use TLS for calls and HTTP, with the certificate and key in this PKCS #12 file."),
+    /** Password of both stores. */
+    TLS_PASSWORD_FILE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "The first line of this file opens tls_keystore and tls_truststore."),
+    /** Certificates of clients. */
+    TLS_TRUSTSTORE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Ask clients for a certificate too, signed by one in this PKCS #12 file."),
+    /** Name of the cluster. */
+    CLUSTER_ID(new OptionKind.Word(MasterOption.LONGEST_NAME), "mooncake_cluster",
+        "What this cluster is called in metrics and answers."),
+
+    /** Read lease. */
+    DEFAULT_KV_LEASE_TTL(new OptionKind.Time("ms", 1, MasterOption.DAY_MS), "10000",
+        "How long a value that was read or looked up stays where it is."),
+    /** Soft pin. */
+    DEFAULT_KV_SOFT_PIN_TTL(new OptionKind.Time("ms", 1, MasterOption.YEAR_MS), "1800000",
+        "How long a soft pin lasts that names no time; at most max_kv_soft_pin_ttl."),
+    /** Longest soft pin. */
+    MAX_KV_SOFT_PIN_TTL(new OptionKind.Time("ms", 1, MasterOption.YEAR_MS), "86400000",
+        "The longest time that a soft pin may ask for."),
+    /** Whether soft pins give way. */
+    ALLOW_EVICT_SOFT_PINNED_OBJECTS(new OptionKind.Flag(), "true",
+        "Evict soft-pinned values when evicting others is not enough."),
+    /** Share evicted. */
+    EVICTION_RATIO(new OptionKind.Share(true, false), "0.05", "Share of the memory that an eviction frees."),
+    /** Watermark. */
+    EVICTION_HIGH_WATERMARK_RATIO(new OptionKind.Share(false, true), "0.90",
+        "Evict when more than this share of the memory is used."),
+    /** Share evicted of block devices. */
+    NOF_EVICTION_RATIO(new OptionKind.Share(true, false), "0.05", "The same for block devices."),
+    /** Watermark of block devices. */
+    NOF_EVICTION_HIGH_WATERMARK_RATIO(new OptionKind.Share(false, true), "0.90", "The same for block devices."),
+    /** Failed probes. */
+    NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
+        "Unmount a block device after so many failed probes in a row."),
+    /** Where values go. */
+    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "local_first")), "random",
+        "Which segment takes a new value: any, the emptiest of some, or one of the writer's host."),
+    /** Unfinished puts that another one takes over. */
+    PUT_START_DISCARD_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "30",
+        "After so long another put may take the key of one that was not ended."),
+    /** Unfinished puts that are freed. */
+    PUT_START_RELEASE_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "600",
+        "After so long the memory of a put, copy or offload that was not ended is freed; more than "
+            + "put_start_discard_timeout_sec."),
+    /** Silent clients. */
+    CLIENT_TTL(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "10",
+        "Take a client for dead that was silent for so long: what it lent is forgotten."),
+    /** Tenants. */
+    ENABLE_MULTI_TENANTS(new OptionKind.Flag(), "false",
+        "Hold tenants to their quotas: one that has none can store nothing."),
+
+    /** Finished tasks. */
+    MAX_TOTAL_FINISHED_TASKS(new OptionKind.Whole(1, MasterOption.MOST_TASKS), "10000",
+        "Ended copies and moves that can still be asked for."),
+    /** Pending tasks. */
+    MAX_TOTAL_PENDING_TASKS(new OptionKind.Whole(1, MasterOption.MOST_TASKS), "10000",
+        "Most copies and moves that wait for their client."),
+    /** Tasks under way. */
+    MAX_TOTAL_PROCESSING_TASKS(new OptionKind.Whole(1, MasterOption.MOST_TASKS), "10000",
+        "Most copies and moves under way."),
+    /** Time to be fetched. */
+    PENDING_TASK_TIMEOUT_SEC(new OptionKind.Time("s", 0, MasterOption.DAY_MS), "300",
+        "Give a copy or move up that no client fetched for so long; 0 for never."),
+    /** Time to be done. */
+    PROCESSING_TASK_TIMEOUT_SEC(new OptionKind.Time("s", 0, MasterOption.DAY_MS), "300",
+        "Give a copy or move up that its client did not end for so long; 0 for never."),
+    /** Retries. */
+    MAX_RETRY_ATTEMPTS(new OptionKind.Whole(0, MasterOption.MANY), "10",
+        "How often a move of a drain is tried again.");
+
+    /** What the names of all environment variables begin with. */
+    public static final String VARIABLES = "KVTIER_MASTER_";
+
+    private static final int LAST_PORT = 65_535;
+    private static final int LONGEST = 4096;
+    private static final int LONGEST_NAME = 128;
+    private static final long DAY_MS = 86_400_000;
+    private static final long YEAR_MS = 365 * DAY_MS;
+    private static final long MANY = 1000;
+    private static final long MOST_TASKS = 1_000_000;
+
+    private final OptionKind kind;
+    private final String byDefault;
+    private final String description;
+
+    MasterOption(final OptionKind kind, final String byDefault, final String description) {
+        this.kind = kind;
+        this.byDefault = byDefault;
+        this.description = description;
+    }
+
+    /**
+     * The option of a name.
+     *
+     * @param key as it stands in a file.
+     * @return the option, if there is one.
+     */
+    public static Optional<MasterOption> of(final String key) {
+        return Stream.of(values()).filter(option -> option.key().equals(key)).findFirst();
+    }
+
+    /**
+     * Its name in a file; on the command line two hyphens stand before it, and hyphens may stand for its underscores.
+     *
+     * @return for example {@code rpc_port}.
+     */
+    public String key() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * Its environment variable.
+     *
+     * @return for example {@code KVTIER_MASTER_RPC_PORT}.
+     */
+    public String variable() {
+        return VARIABLES + name();
+    }
+
+    /**
+     * Its value when nobody gives one.
+     *
+     * @return as it would be written; empty for none.
+     */
+    public String byDefault() {
+        return byDefault;
+    }
+
+    /**
+     * Which values there may be.
+     *
+     * @return words that go behind "it must be".
+     */
+    public String allowed() {
+        return kind.allowed();
+    }
+
+    /**
+     * What it does, for people.
+     *
+     * @return sentences.
+     */
+    public String description() {
+        return description;
+    }
+
+    /**
+     * Whether it is true or false, so that on the command line its name alone says true.
+     *
+     * @return true when it is.
+     */
+    public boolean isFlag() {
+        return kind instanceof OptionKind.Flag;
+    }
+
+    /**
+     * Reads a value.
+     *
+     * @param text   as it was written.
+     * @param source where, for the error.
+     * @return the value: Boolean, Long (times in milliseconds), Double or String.
+     */
+    Object parse(final String text, final String source) {
+        final Object value = kind.parse(text);
+        if (value == null || !kind.allows(value)) {
+            throw new IllegalArgumentException(source + " is '" + text + "'; it must be " + kind.allowed());
+        }
+        return value;
+    }
+
+    /** Checks a value that did not come through {@link #parse}. */
+    void check(final Object value) {
+        if (!kind.allows(value)) {
+            throw new IllegalArgumentException(key() + " is " + value + "; it must be " + kind.allowed());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.kvtier.store.metrics;
+
+import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.TaskCommand;
+import java.util.Locale;
+
+/** What a request is counted as. The constant's name in small letters stands in the names of metrics. */
+enum RequestKind {
+    PUT_START, UPSERT_START, PUT_END, PUT_REVOKE, GET_REPLICA_LIST, READ_DONE, EXIST_KEY, QUERY_KEY, REMOVE,
+    GET_REPLICA_LIST_BY_REGEX, REMOVE_BY_REGEX, REMOVE_ALL, REPLICA_CLEAR, REPLICA_UNREADABLE,
+    PING, MOUNT_SEGMENT, MOUNT_NOF_SEGMENT, UNMOUNT_SEGMENT, QUERY_SEGMENTS, NOF_PROBED, QUERY_CLIENTS,
+    MOUNT_DISK, UNMOUNT_DISK, FETCH_OFFLOADS, OFFLOAD_DONE, PROMOTION_START, PROMOTION_END, EVICT_DISK_REPLICA,
+    ADOPT_DISK, FETCH_DROPS,
+    COPY_START, COPY_END, COPY_REVOKE, MOVE_START, MOVE_END, MOVE_REVOKE, CREATE_COPY_TASK, CREATE_MOVE_TASK,
+    FETCH_TASKS, UPDATE_TASK, QUERY_TASK, CREATE_DRAIN_JOB, QUERY_DRAIN_JOB, CANCEL_DRAIN_JOB,
+    STATISTICS, EVICT, SET_TENANT_QUOTA, DELETE_TENANT_QUOTA, QUERY_TENANT_QUOTAS, TICK, EMPTY_BATCH;
+
+    /** The kind of a command; of a batch, that of its commands. */
+    static RequestKind of(final Command<?> command) {
+        return switch (command) {
+            case Batch<?> batch -> batch.items().isEmpty() ? EMPTY_BATCH : of(batch.items().getFirst());
+            case ObjectCommand<?> object -> ofObject(object);
+            case SegmentCommand<?> segment -> ofSegment(segment);
+            case DiskCommand<?> disk -> ofDisk(disk);
+            case TaskCommand<?> task -> ofTask(task);
+            case AdminCommand<?> admin -> ofAdmin(admin);
+        };
+    }
+
+    String word() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    private static RequestKind ofObject(final ObjectCommand<?> command) {
+        return switch (command) {
+            case ObjectCommand.PutStart put -> put.replace() ? UPSERT_START : PUT_START;
+            case ObjectCommand.PutEnd ignored -> PUT_END;
+            case ObjectCommand.PutRevoke ignored -> PUT_REVOKE;
+            case ObjectCommand.ReadStart ignored -> GET_REPLICA_LIST;
+            case ObjectCommand.ReadDone ignored -> READ_DONE;
+            case ObjectCommand.Exists ignored -> EXIST_KEY;
+            case ObjectCommand.Query ignored -> QUERY_KEY;
+            case ObjectCommand.Remove ignored -> REMOVE;
+            case ObjectCommand.Find ignored -> GET_REPLICA_LIST_BY_REGEX;
+            case ObjectCommand.RemoveMatching matching -> matching.pattern().isEmpty() ? REMOVE_ALL : REMOVE_BY_REGEX;
+            case ObjectCommand.ReplicaClear ignored -> REPLICA_CLEAR;
+            case ObjectCommand.ReplicaUnreadable ignored -> REPLICA_UNREADABLE;
+        };
+    }
+
+    private static RequestKind ofSegment(final SegmentCommand<?> command) {
+        return switch (command) {
+            case SegmentCommand.Ping ignored -> PING;
+            case SegmentCommand.Mount mount ->
+                mount.spec().medium() == SegmentCommand.Medium.NOF ? MOUNT_NOF_SEGMENT : MOUNT_SEGMENT;
+            case SegmentCommand.Unmount ignored -> UNMOUNT_SEGMENT;
+            case SegmentCommand.Segments ignored -> QUERY_SEGMENTS;
+            case SegmentCommand.Probed ignored -> NOF_PROBED;
+            case SegmentCommand.Clients ignored -> QUERY_CLIENTS;
+        };
+    }
+
+    private static RequestKind ofDisk(final DiskCommand<?> command) {
+        return switch (command) {
+            case DiskCommand.MountDisk ignored -> MOUNT_DISK;
+            case DiskCommand.UnmountDisk ignored -> UNMOUNT_DISK;
+            case DiskCommand.FetchOffloads ignored -> FETCH_OFFLOADS;
+            case DiskCommand.OffloadDone ignored -> OFFLOAD_DONE;
+            case DiskCommand.PromotionStart ignored -> PROMOTION_START;
+            case DiskCommand.PromotionEnd ignored -> PROMOTION_END;
+            case DiskCommand.EvictDisk ignored -> EVICT_DISK_REPLICA;
+            case DiskCommand.AdoptDisk ignored -> ADOPT_DISK;
+            case DiskCommand.FetchDrops ignored -> FETCH_DROPS;
+        };
+    }
+
+    private static RequestKind ofTask(final TaskCommand<?> command) {
+        return switch (command) {
+            case TaskCommand.ReplicationStart start -> moves(start.kind()) ? MOVE_START : COPY_START;
+            case TaskCommand.ReplicationEnd end when end.success() -> moves(end.kind()) ? MOVE_END : COPY_END;
+            case TaskCommand.ReplicationEnd end -> moves(end.kind()) ? MOVE_REVOKE : COPY_REVOKE;
+            case TaskCommand.CreateTask create -> moves(create.kind()) ? CREATE_MOVE_TASK : CREATE_COPY_TASK;
+            case TaskCommand.FetchTasks ignored -> FETCH_TASKS;
+            case TaskCommand.MarkTask ignored -> UPDATE_TASK;
+            case TaskCommand.QueryTask ignored -> QUERY_TASK;
+            case TaskCommand.CreateDrain ignored -> CREATE_DRAIN_JOB;
+            case TaskCommand.QueryDrain ignored -> QUERY_DRAIN_JOB;
+            case TaskCommand.CancelDrain ignored -> CANCEL_DRAIN_JOB;
+        };
+    }
+
+    private static boolean moves(final TaskCommand.Kind kind) {
+        return kind == TaskCommand.Kind.MOVE;
+    }
+
+    private static RequestKind ofAdmin(final AdminCommand<?> command) {
+        return switch (command) {
+            case AdminCommand.Tick ignored -> TICK;
+            case AdminCommand.Statistics ignored -> STATISTICS;
+            case AdminCommand.Evict ignored -> EVICT;
+            case AdminCommand.SetQuota ignored -> SET_TENANT_QUOTA;
+            case AdminCommand.DeleteQuota ignored -> DELETE_TENANT_QUOTA;
+            case AdminCommand.Quotas ignored -> QUERY_TENANT_QUOTAS;
+        };
+    }
+}
