@@ -183,8 +183,8 @@ final class ClusterSimulation implements AutoCloseable {
     }
 
     /**
-     * A value was taken in from a disk: it must be one that nobody removed, and that nobody replaced while it was there.
-     * What was lost before a later value came, which was lost in turn, may come back.
+     * A value was taken in from a disk: it must be one that nobody removed, and that nobody replaced while it was
+     * there. What was lost before a later value came, which was lost in turn, may come back.
      */
     void adopted(final ObjectKey key, final long version) {
         assertTrue(version > gone.getOrDefault(key, 0L), key + " of version " + version + " came back");

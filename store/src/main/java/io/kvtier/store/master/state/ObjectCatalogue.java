@@ -38,6 +38,11 @@ final class ObjectCatalogue {
         lastReplicaId = lastVersion;
     }
 
+    /** Who is charged for what the objects take. */
+    Tenants tenants() {
+        return tenants;
+    }
+
     /** The entry, or null. */
     ObjectEntry find(final ObjectKey key) {
         final Map<ObjectKey, ObjectEntry> bucket = buckets[index(key)];
