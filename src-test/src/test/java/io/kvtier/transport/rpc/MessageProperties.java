@@ -125,7 +125,7 @@ class MessageProperties {
         });
     }
 
-    /** Every kind of value as MessagePack for Java has it with settings of its own; lengths where the header changes. */
+    /** Every kind of value as MessagePack for Java has it by default, with lengths where headers change. */
     @Property
     void theLibraryWritesAndReadsTheSame(@ForAll final long any, @ForAll @IntRange(max = 63) final int shift,
         @ForAll @IntRange(max = 7) final int around) throws IOException {
