@@ -30,12 +30,14 @@ final class Numbering<E extends Enum<E>> {
 
     /** Numbers from 0 on; a number that is not known is refused. */
     @SafeVarargs
+    @SuppressWarnings("varargs") // The array is only read.
     static <E extends Enum<E>> Numbering<E> of(final E... constants) {
         return new Numbering<>(null, Arrays.stream(constants).toList());
     }
 
     /** Numbers from 0 on; a number that is not known is read as a constant that does no harm. */
     @SafeVarargs
+    @SuppressWarnings("varargs") // The array is only read.
     static <E extends Enum<E>> Numbering<E> withUnknown(final E unknown, final E... constants) {
         return new Numbering<>(unknown, Arrays.stream(constants).toList());
     }
