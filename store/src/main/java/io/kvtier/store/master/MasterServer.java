@@ -17,7 +17,6 @@ import io.kvtier.transport.rpc.RpcServerConfig;
 import io.kvtier.transport.rpc.RpcStatus;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.security.SecureRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -52,7 +51,8 @@ public final class MasterServer implements AutoCloseable {
      */
     public static MasterServer start(final RpcServerConfig config, final MasterSettings settings,
         final RequestMetrics requests) throws IOException {
-        final long term = new SecureRandom().nextLong() >>> 1;
+        // Grows from start to start, also on another machine: versions of an earlier master are smaller than any of ours.
+        final long term = System.currentTimeMillis();
         return start(config, new Conductor(RunningState.empty(settings, term,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);
     }

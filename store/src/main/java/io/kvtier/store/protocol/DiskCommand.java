@@ -31,7 +31,9 @@ public sealed interface DiskCommand<R> extends Command<R> {
 
     /**
      * Fetches what a client shall copy to its disk. Each task must be answered by {@link OffloadDone}; one that is not
-     * in the time of a write has failed, and a later answer is STALE.
+     * in the time of a write has failed, and a later answer is STALE. What was fetched before and is not answered comes
+     * first, once more, since the reply that named it may be lost; so a client answers all that it has before it fetches
+     * again.
      *
      * @param clientId the client.
      * @param maxBytes value bytes at most, but at least one task when there is one.
@@ -94,8 +96,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Offers what a client found on its disk after a restart, oldest first. What is not taken in has another value now,
-     * or was removed, and should be removed from the disk.
+     * Offers what a client found on its disk after a restart, oldest first. Refused are values whose key has another
+     * version, and such as may have been removed or replaced meanwhile; the client removes those.
      *
      * @param clientId the client.
      * @param values   what it found.

@@ -60,14 +60,16 @@ public sealed interface SegmentCommand<R> extends Command<R> {
         OK,
         /**
          * It does not (any more): it has been started anew, or took the client for dead. What the client lent before
-         * is gone from the metadata; it may be lent again, under new ids.
+         * is gone from the metadata; it may be lent again, under new ids. Told until the client lends something; to one
+         * that never does, it means nothing.
          */
         NEED_REMOUNT
     }
 
     /**
-     * Lends a segment to the store. An id that is mounted already is refused with SEGMENT_ALREADY_EXISTS, and a client
-     * that was taken for dead with UNAVAILABLE_IN_CURRENT_STATUS until it has pinged.
+     * Lends a segment to the store. An id that is mounted already is refused with SEGMENT_ALREADY_EXISTS; one that was
+     * unmounted, and any of a client that was taken for dead and has not pinged since, with
+     * UNAVAILABLE_IN_CURRENT_STATUS.
      *
      * @param clientId its owner; known from here on, as by a ping.
      * @param spec     what it lends.

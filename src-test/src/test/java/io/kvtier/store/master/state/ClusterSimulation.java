@@ -35,9 +35,9 @@ import java.util.UUID;
 import java.util.regex.Pattern;
 
 /**
- * Several clients of the master's state that lend memory, devices and disks, put, read, copy, vanish and come back, with
- * many calls open at a time; a seed gives the same run again. What each of them may touch, and which versions may be
- * seen, is kept beside it, and compared after every step.
+ * Several clients of the master's state that lend memory, devices and disks, put, read, copy, vanish and come back,
+ * with many calls open at a time; a seed gives the same run again. What each of them may touch, and which versions may
+ * be seen, is kept beside it, and compared after every step.
  */
 final class ClusterSimulation implements AutoCloseable {
     static final long UNIT = 1024;

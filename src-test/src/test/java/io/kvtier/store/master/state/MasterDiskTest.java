@@ -11,7 +11,6 @@ import static io.kvtier.store.master.state.MasterRig.key;
 import static io.kvtier.store.master.state.MasterRig.replicas;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
@@ -24,7 +23,6 @@ import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
-import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.WorkKind;
@@ -35,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Clients' disks: values that go down to them, come up from them, and are found on them again. */
+/** Clients' disks: values that go down to them, and are found on them again. */
 @ExtendWith(LeakCheck.class)
 class MasterDiskTest {
     private final MasterRig rig = new MasterRig();
@@ -275,148 +273,6 @@ class MasterDiskTest {
         assertEquals(0, replicas(rig.query("key"), ReplicaType.LOCAL_DISK));
         assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY), "its owner may only be out of reach");
         assertEquals(Ack.STALE, rig.apply(new ObjectCommand.ReplicaUnreadable(key("key"), version, 999)));
-    }
-
-    @Test
-    void shouldPromoteAValueOnceAndOnlyByWhoStartedIt() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        assertEquals(UNIT, rig.stats().memoryUsed());
-        assertEquals(1, rig.stats().activePromotions());
-        assertEquals(0, replicas(rig.query("key"), ReplicaType.MEMORY), "not to be read yet");
-        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "key", version));
-        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "none", version));
-        assertEquals(PromotionReply.DECLINED, rig.promote(CAROL, "key", version + 1));
-        assertEquals(Ack.STALE, rig.promoted(CAROL, "key", promotion, true));
-        assertEquals(Ack.STALE, rig.end(BOB, "key", promotion.replicaId()), "it is no put");
-        assertEquals(Ack.OK, rig.promoted(BOB, "key", promotion, true));
-        assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY));
-        assertEquals(1, replicas(rig.query("key"), ReplicaType.LOCAL_DISK));
-        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version), "it is in memory");
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        assertEquals(1, rig.stats().promotions());
-        assertEquals(0, rig.stats().activePromotions());
-    }
-
-    @Test
-    void shouldFreeTheMemoryOfAPromotionThatFailed() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        assertEquals(Ack.STALE, rig.promoted(CAROL, "key", promotion, false));
-        assertEquals(Ack.OK, rig.promoted(BOB, "key", promotion, false));
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, false));
-        assertEquals(0, rig.stats().memoryUsed());
-        assertEquals(0, rig.stats().promotions());
-        assertTrue(rig.promote(CAROL, "key", version).accepted());
-    }
-
-    @Test
-    void shouldGiveUpAPromotionThatNeverEnds() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        rig.advance(RELEASE_MS - 1);
-        assertEquals(1, rig.stats().activePromotions());
-        rig.advance(1);
-        assertEquals(0, rig.stats().activePromotions());
-        assertEquals(0, rig.stats().memoryUsed());
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        assertEquals(0, replicas(rig.query("key"), ReplicaType.MEMORY));
-        assertTrue(rig.promote(BOB, "key", version).accepted());
-    }
-
-    @Test
-    void shouldDeclineToPromoteWhatIsBeingWrittenOrHasNoRoom() {
-        final long version = onDisk();
-        final long next = rig.replacing(BOB, "key", UNIT).version();
-        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version));
-        rig.revoke(BOB, "key", next);
-        rig.put(BOB, "large", 16 * UNIT, PutOptions.DEFAULT.withHardPin(true));
-        assertEquals(PromotionReply.DECLINED, rig.promote(BOB, "key", version));
-        assertEquals(0, rig.stats().activePromotions());
-    }
-
-    @Test
-    void shouldKeepTheRoomOfARemovedValueUntilItsPromotionEnds() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
-        assertEquals(UNIT, rig.stats().memoryUsed());
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        assertFalse(rig.exists("key"));
-        rig.assertEmpty();
-    }
-
-    @Test
-    void shouldLetTheRoomRestThatADeadClientPromotedInto() {
-        final long version = onDisk();
-        rig.ping(BOB, "host");
-        rig.promote(BOB, "key", version);
-        rig.silence(BOB);
-        rig.advance(CLIENT_TTL_MS);
-        assertEquals(0, rig.stats().activePromotions());
-        assertEquals(UNIT, rig.stats().memoryUsed(), "it may only be slow, and still write");
-        assertTrue(rig.promote(CAROL, "key", version).accepted());
-        rig.advance(RELEASE_MS - CLIENT_TTL_MS);
-        assertEquals(UNIT, rig.stats().memoryUsed());
-    }
-
-    @Test
-    void shouldEndAPromotionWhoseSegmentIsGone() {
-        rig.disk(ALICE);
-        assertTrue(rig.adopt(ALICE, "key", 5, UNIT));
-        final UUID segment = rig.memory(BOB, "memory", 16 * UNIT);
-        final PromotionReply promotion = rig.promote(BOB, "key", 5);
-        rig.unmount(BOB, segment, 0);
-        rig.settle();
-        assertEquals(0, rig.stats().activePromotions());
-        assertEquals(0, rig.stats().heldReplicas());
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        assertEquals(1, rig.query("key").replicas().size());
-    }
-
-    /** A value that is on Alice's disk and nowhere else; 16 units of memory are free. */
-    private long onDisk() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
-        final long version = rig.put(BOB, "key", UNIT);
-        assertEquals(1, rig.offloadAll(ALICE));
-        assertNotEquals(0, rig.query("key").version());
-        return version;
-    }
-
-    @Test
-    void shouldLetTheRoomOfARemovedValueRestWhenItsPromoterDies() {
-        final long version = onDisk();
-        rig.ping(BOB, "host");
-        rig.promote(BOB, "key", version);
-        rig.remove("key", false);
-        rig.silence(BOB);
-        rig.advance(CLIENT_TTL_MS);
-        assertEquals(0, rig.stats().activePromotions());
-        assertEquals(UNIT, rig.stats().memoryUsed(), "it may only be slow, and still write");
-        rig.advance(RELEASE_MS - CLIENT_TTL_MS);
-        rig.assertEmpty();
-    }
-
-    @Test
-    void shouldNotBringBackByAPromotionWhatWasRemoved() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        assertTrue(rig.evictDisk(ALICE, "key", version));
-        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        assertFalse(rig.exists("key"));
-        rig.assertEmpty();
-    }
-
-    @Test
-    void shouldNotBringBackByAPromotionWhatWasRemovedWithAllOthers() {
-        final long version = onDisk();
-        final PromotionReply promotion = rig.promote(BOB, "key", version);
-        assertTrue(rig.evictDisk(ALICE, "key", version));
-        assertEquals(0, rig.removeMatching("", "", false));
-        assertEquals(Ack.STALE, rig.promoted(BOB, "key", promotion, true));
-        rig.assertEmpty();
     }
 
     @Test

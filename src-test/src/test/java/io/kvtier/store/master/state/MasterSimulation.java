@@ -90,7 +90,7 @@ final class MasterSimulation implements AutoCloseable {
             case 5 -> startRead();
             case 6 -> endRead();
             case 7 -> remove();
-            case 8 -> tasks.addAll(apply(new DiskCommand.FetchOffloads(CLIENT, random.nextLong(1, 6 * UNIT))));
+            case 8 -> fetchOffloads();
             case 9 -> endOffload();
             case 10 -> startPromotion();
             case 11 -> endPromotion();
@@ -174,6 +174,14 @@ final class MasterSimulation implements AutoCloseable {
         apply(new ObjectCommand.Remove(key(random.nextInt(KEYS)), random.nextBoolean()));
     }
 
+    /** What has not been answered is named again. */
+    private void fetchOffloads() {
+        final List<OffloadTask> fetched =
+            new ArrayList<>(apply(new DiskCommand.FetchOffloads(CLIENT, random.nextLong(1, 6 * UNIT))));
+        fetched.removeAll(tasks);
+        tasks.addAll(fetched);
+    }
+
     private void endOffload() {
         if (tasks.isEmpty()) {
             return;
@@ -190,7 +198,8 @@ final class MasterSimulation implements AutoCloseable {
                 onDisk.put(task.key(), task.version());
             }
         }
-        assertEquals(Command.Ack.STALE, apply(new DiskCommand.OffloadDone(CLIENT, task, result, 99)), "answered twice");
+        assertEquals(result == OffloadResult.STORED ? ack : Command.Ack.STALE,
+            apply(new DiskCommand.OffloadDone(CLIENT, task, result, 99)), "answered twice");
     }
 
     private void startPromotion() {

@@ -2,7 +2,6 @@ package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
@@ -19,7 +18,6 @@ import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
-import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

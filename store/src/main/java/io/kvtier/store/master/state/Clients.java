@@ -29,6 +29,7 @@ final class Clients {
         private String host = "";
         private String endpoint = "";
         private long lastMs;
+        private boolean lends;
 
         Client(final UUID id) {
             this.id = id;
@@ -39,15 +40,17 @@ final class Clients {
         this.ttlMs = ttlMs;
     }
 
-    /** A ping; NEED_REMOUNT from a client that was not known. */
+    /**
+     * A ping; NEED_REMOUNT from a client that has lent nothing since it became known, for the first such answer may be
+     * lost.
+     */
     ClientStatus ping(final Ping ping, final long nowMs) {
-        final boolean isKnown = known.containsKey(ping.clientId());
         expired.remove(ping.clientId());
         final Client client = seen(ping.clientId(), nowMs);
         client.name = ping.name();
         client.host = ping.host();
         client.endpoint = ping.endpoint();
-        return isKnown ? ClientStatus.OK : ClientStatus.NEED_REMOUNT;
+        return client.lends ? ClientStatus.OK : ClientStatus.NEED_REMOUNT;
     }
 
     /**
@@ -64,7 +67,7 @@ final class Clients {
 
     /** A sign of life of a client that lends something; it is known from here on. */
     void appeared(final UUID clientId, final long nowMs) {
-        seen(clientId, nowMs);
+        seen(clientId, nowMs).lends = true;
     }
 
     private Client seen(final UUID clientId, final long nowMs) {

@@ -33,7 +33,7 @@ final class DiskReplicas {
     private final Map<UUID, Disk> disks = new HashMap<>();
     /** Last replica id of disks that went and are not swept yet. */
     private final Map<UUID, Long> goneUpTo = new HashMap<>();
-    private final Removed removed = new Removed();
+    private final RemovedVersions removed = new RemovedVersions();
     /** Whether there has been a disk that can come back while this master lives. */
     private boolean remote;
     private long count;
@@ -118,6 +118,12 @@ final class DiskReplicas {
         }
     }
 
+    /** Whether a copy is known to be on a client's disk. */
+    boolean has(final ObjectEntry entry, final UUID clientId) {
+        final Replica replica = own(entry, clientId);
+        return replica != null && !isGone(replica);
+    }
+
     /** A copy was read back into memory. */
     void promoted() {
         promotions++;
@@ -166,8 +172,20 @@ final class DiskReplicas {
         return fetched;
     }
 
+    /** Forgets a disk replica that could not be read, and has its owner remove what is left of it; false as below. */
+    boolean unreadable(final ObjectEntry entry, final long replicaId) {
+        for (final Replica replica : entry.record().replicas()) {
+            if (replica.id() == replicaId && replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk
+                && !isGone(replica)) {
+                // An owner in the master's own process has found out itself.
+                queueDrop(entry, disk.clientId(), true);
+            }
+        }
+        return drop(entry, replicaId);
+    }
+
     /** Forgets one disk replica; false when it is not one, or gone. */
-    boolean drop(final ObjectEntry entry, final long replicaId) {
+    private boolean drop(final ObjectEntry entry, final long replicaId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.id() == replicaId && replica.type() == ReplicaType.LOCAL_DISK) {
                 count--;
@@ -224,7 +242,7 @@ final class DiskReplicas {
         return false;
     }
 
-    /** Takes a value in that a client found, unless the key is taken by another version, or this one was removed. */
+    /** Takes a value in that a client found, unless its key has another version, or it may have been removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
         for (final DiskCommand.StoredObject value : adopt.values()) {
@@ -240,7 +258,7 @@ final class DiskReplicas {
         catalogue.versionSeen(value.version());
         final ObjectEntry known = catalogue.find(value.key());
         if (known == null) {
-            if (removed.contains(value.key(), value.version())) {
+            if (removed.mayContain(value.key(), value.version())) {
                 return false;
             }
             final ObjectEntry entry = catalogue.add(value.key());

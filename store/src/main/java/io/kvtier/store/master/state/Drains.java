@@ -190,7 +190,7 @@ final class Drains {
             && !entry.isReplicating();
     }
 
-    /** Where to move a replica; where the object has another one, when it has one everywhere: then this one just goes. */
+    /** Where to move a replica; where the object has another one, when it has one everywhere: then this one goes. */
     private LentSegment target(final PlacedReplica replica, final long nowMs) {
         final LentSegment emptiest = tiers.segments().emptiestFor(replica, nowMs);
         if (emptiest != null) {

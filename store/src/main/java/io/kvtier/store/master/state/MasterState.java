@@ -47,13 +47,15 @@ public final class MasterState implements AutoCloseable {
      * An empty state.
      *
      * @param settings what it is told once.
-     * @param term     a number that no master before it had, by which clients see that it is another one.
+     * @param term     a number greater than that of any master before it by at least one for each million objects that
+     *                 one wrote, such as the milliseconds of a wall clock at its start; by it clients see that it is
+     *                 another one, and versions and replica ids differ from all earlier ones.
      * @param effects  called while a command is applied.
      */
     public MasterState(final MasterSettings settings, final long term, final Effects effects) {
         pins = new SoftPins(settings.pins());
         tenants = new Tenants(settings.strictTenants());
-        catalogue = new ObjectCatalogue(pins, tenants);
+        catalogue = new ObjectCatalogue(pins, tenants, term);
         segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
@@ -215,9 +217,11 @@ public final class MasterState implements AutoCloseable {
     }
 
     private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
-        final PlacedReplica replica = offloads.end(done.clientId(), done.task().replicaId(), done.result(), nowMs);
+        final PlacedReplica replica = offloads.end(done.clientId(), done.task(), done.result(), nowMs);
         if (replica == null) {
-            return Ack.STALE;
+            final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
+            return known != null && done.result() == DiskCommand.OffloadResult.STORED
+                && tiers.disk().has(known, done.clientId()) ? Ack.OK : Ack.STALE;
         }
         final ObjectEntry entry = replica.owner();
         final boolean stored = entry != null && done.result() == DiskCommand.OffloadResult.STORED;
@@ -230,7 +234,7 @@ public final class MasterState implements AutoCloseable {
 
     private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
-        return entry != null && tiers.disk().drop(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
+        return entry != null && tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {

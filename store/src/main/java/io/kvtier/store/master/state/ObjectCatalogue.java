@@ -15,6 +15,12 @@ import java.util.Map;
  */
 final class ObjectCatalogue {
     static final int BUCKETS = 4096;
+    /**
+     * Versions and replica ids of a term begin at a multiple of this, so that none of them is one of an earlier master:
+     * a late command would be taken for one about another object, and a value on a disk for another one.
+     */
+    private static final int BITS_WITHIN_TERM = 20;
+    private static final long TERMS = 1L << Long.SIZE - 1 - BITS_WITHIN_TERM;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // An array of a generic type cannot be made otherwise.
     private final Map<ObjectKey, ObjectEntry>[] buckets = new Map[BUCKETS];
@@ -25,9 +31,11 @@ final class ObjectCatalogue {
     private long lastVersion;
     private long lastReplicaId;
 
-    ObjectCatalogue(final SoftPins pins, final Tenants tenants) {
+    ObjectCatalogue(final SoftPins pins, final Tenants tenants, final long term) {
         this.pins = pins;
         this.tenants = tenants;
+        lastVersion = (term & TERMS - 1) << BITS_WITHIN_TERM;
+        lastReplicaId = lastVersion;
     }
 
     /** The entry, or null. */

@@ -5,8 +5,8 @@ import io.kvtier.store.protocol.OffloadTask;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,11 +30,12 @@ final class Offloads {
 
     private static final class Mailbox {
         private final ArrayDeque<PlacedReplica> queue = new ArrayDeque<>();
-        private final Set<Long> fetched = new HashSet<>();
+        private final Set<Long> fetched = new LinkedHashSet<>();
         private long failedUntilMs;
     }
 
-    private record Fetched(UUID clientId, PlacedReplica replica, long atMs) {
+    /** A task that was given to a client; the object may be gone meanwhile. */
+    private record Fetched(UUID clientId, PlacedReplica replica, OffloadTask task, long atMs) {
     }
 
     /**
@@ -91,12 +92,15 @@ final class Offloads {
         return mailboxes.containsKey(clientId);
     }
 
-    /** Next tasks of a client. Replicas whose object is gone meanwhile come back in {@code orphans} instead. */
+    /**
+     * Next tasks of a client, what it has not answered before all others: the answer that named them may be lost.
+     * Replicas that nobody was given and whose object is gone meanwhile come back in {@code orphans} instead.
+     */
     List<OffloadTask> fetch(final UUID clientId, final long maxBytes, final List<PlacedReplica> orphans,
         final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final List<OffloadTask> tasks = new ArrayList<>();
-        long bytes = 0;
+        long bytes = mailbox == null ? 0 : again(mailbox, maxBytes, tasks);
         while (mailbox != null && !mailbox.queue.isEmpty()) {
             final PlacedReplica next = mailbox.queue.peek();
             if (!tasks.isEmpty() && bytes + next.allocated() > maxBytes) {
@@ -109,21 +113,38 @@ final class Offloads {
                 continue;
             }
             bytes += next.allocated();
-            fetched.put(next.id(), new Fetched(clientId, next, nowMs));
             mailbox.fetched.add(next.id());
             final ObjectEntry object = next.owner();
-            tasks.add(new OffloadTask(object.key(), object.record().version(), next.id(), next.memory()));
+            final OffloadTask task =
+                new OffloadTask(object.key(), object.record().version(), next.id(), next.memory());
+            fetched.put(next.id(), new Fetched(clientId, next, task, nowMs));
+            tasks.add(task);
         }
         return tasks;
     }
 
+    private long again(final Mailbox mailbox, final long maxBytes, final List<OffloadTask> tasks) {
+        long bytes = 0;
+        for (final Long id : mailbox.fetched) {
+            final Fetched given = fetched.get(id);
+            bytes += given.replica().allocated();
+            if (!tasks.isEmpty() && bytes > maxBytes) {
+                break;
+            }
+            tasks.add(given.task());
+        }
+        return bytes;
+    }
+
     /** Ends a fetched task; null when it is not known (any more). */
-    PlacedReplica end(final UUID clientId, final long replicaId, final OffloadResult result, final long nowMs) {
+    PlacedReplica end(final UUID clientId, final OffloadTask task, final OffloadResult result, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
-        if (mailbox == null || !mailbox.fetched.remove(replicaId)) {
+        final Fetched given = fetched.get(task.replicaId());
+        if (mailbox == null || given == null || !given.task().equals(task)
+            || !mailbox.fetched.remove(task.replicaId())) {
             return null;
         }
-        final PlacedReplica replica = fetched.remove(replicaId).replica();
+        final PlacedReplica replica = fetched.remove(task.replicaId()).replica();
         settle(replica);
         if (result == OffloadResult.STORED) {
             ended++;

@@ -121,6 +121,7 @@ final class Promotions {
         final PlacedReplica replica = promotion.replica();
         final ObjectEntry entry = replica.owner();
         if (entry == null) {
+            // The object went before, and then nothing had to rest: whoever filled the replica held it.
             replica.disown(restUntilMs);
         } else {
             entry.promotion(null);

@@ -8,9 +8,11 @@ import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.Status;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 
@@ -21,9 +23,14 @@ import java.util.stream.Stream;
  * last lease on it, or of the time that a writer is given. Only then is it allocated again.
  */
 final class Segments implements AutoCloseable {
+    /** So many unmounts later no writer and no command is under way any more. */
+    private static final int MAX_PAST = 65_536;
+
     private final Map<UUID, LentSegment> mounted = new LinkedHashMap<>();
     /** Those being swept, which nothing may be allocated or read in. */
     private final Map<UUID, LentSegment> dying = new LinkedHashMap<>();
+    /** Ids of the last ones that have been swept. */
+    private final Set<UUID> past = new LinkedHashSet<>();
     private final PriorityQueue<PlacedReplica> resting =
         new PriorityQueue<>((a, b) -> Long.compare(a.restUntilMs(), b.restUntilMs()));
     private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals());
@@ -54,9 +61,10 @@ final class Segments implements AutoCloseable {
     LentSegment mount(final UUID clientId, final String host, final SegmentCommand.SegmentSpec spec,
         final long nowMs) {
         final UUID id = spec.address().segmentId();
-        if (dying.containsKey(id)) {
+        if (dying.containsKey(id) || past.contains(id)) {
+            // Writers that were sent there may still be at it, and a copy of the command that was late comes too late.
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "segment " + id
-                + " is being unmounted; lend the memory under a new id");
+                + " has been unmounted; lend the memory under a new id");
         }
         if (mounted.containsKey(id)) {
             throw new StoreException(ErrorCode.SEGMENT_ALREADY_EXISTS, "segment " + id + " is mounted already");
@@ -165,6 +173,10 @@ final class Segments implements AutoCloseable {
     void swept(final LentSegment segment) {
         dying.remove(segment.id());
         segment.close();
+        past.add(segment.id());
+        if (past.size() > MAX_PAST) {
+            past.remove(past.iterator().next());
+        }
     }
 
     /** Whether a segment that may be allocated in is large enough, were it empty. */

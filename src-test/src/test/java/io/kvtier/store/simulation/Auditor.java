@@ -1,0 +1,148 @@
+package io.kvtier.store.simulation;
+
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PromotionReply;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Looks over the master's shoulder: what it gives to a writer must be nobody else's. A range is somebody's while it is
+ * a readable replica, is being written or copied, or a lease that the master granted on it has not ended.
+ */
+final class Auditor {
+    private final Map<UUID, List<Claim>> claims = new HashMap<>();
+    private final List<ObjectKey> keys;
+
+    /** Why nothing else may lie there until then; {@code owner} is a version, or a replica for copies. */
+    private record Claim(String why, long owner, long from, long to, long untilMs) {
+    }
+
+    Auditor(final List<ObjectKey> keys) {
+        this.keys = keys;
+    }
+
+    /** Something was answered. */
+    void answered(final SimulatedMaster master, final Command<?> command, final Object reply, final long nowMs) {
+        switch (command) {
+            case ObjectCommand.PutStart ignored when reply instanceof PutStartReply.Started started ->
+                started.replicas().forEach(replica -> given(master, replica, "a write", started.version(), nowMs));
+            case ObjectCommand.PutEnd end -> ended("a write", end.version());
+            case ObjectCommand.PutRevoke revoke -> ended("a write", revoke.version());
+            case ObjectCommand.ReadStart ignored -> leased((ReadReply) reply, nowMs);
+            case DiskCommand.PromotionStart ignored when reply instanceof PromotionReply promotion
+                && promotion.accepted() -> given(master, new Replica(promotion.replicaId(), null, promotion.memory()),
+                    "a promotion", promotion.replicaId(), nowMs);
+            case DiskCommand.PromotionEnd end -> ended("a promotion", end.replicaId());
+            case DiskCommand.FetchOffloads ignored -> ((List<?>) reply).forEach(task -> fetched((OffloadTask) task));
+            case DiskCommand.OffloadDone done -> ended("an offload", done.task().replicaId());
+            default -> {
+                // Gives nobody a range.
+            }
+        }
+    }
+
+    private void given(final SimulatedMaster master, final Replica replica, final String why, final long owner,
+        final long nowMs) {
+        final ReplicaDescriptor.Memory range = (ReplicaDescriptor.Memory) replica.descriptor();
+        final List<Claim> there = claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+        there.removeIf(claim -> claim.untilMs() <= nowMs);
+        final long from = range.offset();
+        final long to = from + Math.max(1, range.size());
+        for (final Claim claim : there) {
+            if (claim.why().equals(why) && claim.owner() == owner) {
+                return;
+            }
+            if (from < claim.to() && claim.from() < to) {
+                throw new Violation(why + " " + owner + " was given " + range + " at " + nowMs + " ms, where there is "
+                    + claim);
+            }
+        }
+        for (final ObjectKey key : keys) {
+            for (final Replica complete : master.look(new ObjectCommand.Query(key)).replicas()) {
+                if (complete.descriptor() instanceof ReplicaDescriptor.Memory other
+                    && other.segment().equals(range.segment()) && from < other.offset() + Math.max(1, other.size())
+                    && other.offset() < to) {
+                    throw new Violation(why + " " + owner + " was given " + range + ", where a replica of " + key
+                        + " is: " + complete);
+                }
+            }
+        }
+        there.add(new Claim(why, owner, from, to, nowMs + Times.RELEASE));
+    }
+
+    private void fetched(final OffloadTask task) {
+        final ReplicaDescriptor.Memory range = task.source();
+        claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>()).add(new Claim("an offload",
+            task.replicaId(), range.offset(), range.offset() + range.size(), Long.MAX_VALUE));
+    }
+
+    private void leased(final ReadReply reply, final long nowMs) {
+        for (final Replica replica : reply.replicas()) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.Memory range) {
+                final List<Claim> there =
+                    claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+                // One claim a replica is enough, the latest.
+                there.removeIf(claim -> claim.why().equals("a lease") && claim.owner() == reply.version());
+                there.add(new Claim("a lease", reply.version(), range.offset(), range.offset() + range.size(),
+                    nowMs + reply.leaseMs()));
+            }
+        }
+    }
+
+    private void ended(final String why, final long owner) {
+        for (final List<Claim> there : claims.values()) {
+            there.removeIf(claim -> claim.why().equals(why) && claim.owner() == owner);
+        }
+    }
+
+    /** What must hold at any time. */
+    void check(final SimulatedMaster master) {
+        final Map<UUID, List<ReplicaDescriptor.Memory>> seen = new HashMap<>();
+        long diskReplicas = 0;
+        for (final ObjectKey key : keys) {
+            for (final Replica replica : master.look(new ObjectCommand.Query(key)).replicas()) {
+                if (replica.descriptor() instanceof ReplicaDescriptor.Memory range) {
+                    final List<ReplicaDescriptor.Memory> others =
+                        seen.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+                    others.forEach(other -> apart(range, other));
+                    others.add(range);
+                } else {
+                    diskReplicas++;
+                }
+            }
+        }
+        final MasterStats stats = master.look(new AdminCommand.Statistics());
+        long used = 0;
+        long replicas = 0;
+        for (final SegmentCommand.SegmentInfo info : master.look(new SegmentCommand.Segments())) {
+            replicas += info.replicas();
+            used += info.status() == SegmentCommand.Status.UNMOUNTING ? 0 : info.used();
+        }
+        if (used != stats.memoryUsed() || replicas != stats.memoryReplicas()) {
+            throw new Violation(used + " bytes and " + replicas + " replicas are in segments, but told are " + stats);
+        }
+        if (diskReplicas > stats.diskReplicas()) {
+            throw new Violation(diskReplicas + " disk replicas are shown, but told are " + stats);
+        }
+    }
+
+    private static void apart(final ReplicaDescriptor.Memory one, final ReplicaDescriptor.Memory other) {
+        if (one.offset() < other.offset() + other.size() && other.offset() < one.offset() + one.size()) {
+            throw new Violation("two replicas overlap: " + one + " and " + other);
+        }
+    }
+}

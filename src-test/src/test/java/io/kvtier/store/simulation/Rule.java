@@ -1,0 +1,32 @@
+package io.kvtier.store.simulation;
+
+import java.util.EnumSet;
+import java.util.Set;
+
+/** What clients keep to. Each of it can be broken, to see that the simulation finds out what it is there for. */
+enum Rule {
+    /** A reader checks after its bytes have arrived that its lease still runs. */
+    CHECK_THE_LEASE,
+    /** And counts it shorter than it is, since its clock may be slower than the master's. */
+    ALLOW_FOR_DRIFT,
+    /** A writer stops in time before the master gives its write up. */
+    LIMIT_WRITES,
+    /** A writer that does not know whether a part was or will be written does not revoke. */
+    KEEP_WHAT_IS_UNCERTAIN,
+    /** A writer ends a put only when all of it is written. */
+    END_WHAT_IS_WRITTEN,
+    /** Memory that is lent again is not reached by its old address any more, by the client itself neither. */
+    CLOSE_EXPORTS,
+    /** Memory that neighbours have mapped is not lent again, but other memory in its place. */
+    RENEW_SHARED_MEMORY,
+    /** A client asks now and then for each value on its disk, whether it may have missed its drop. */
+    RECONCILE;
+
+    /** All of them kept. */
+    static final Set<Rule> ALL = Set.copyOf(EnumSet.allOf(Rule.class));
+
+    /** All kept but one. */
+    static Set<Rule> without(final Rule rule) {
+        return Set.copyOf(EnumSet.complementOf(EnumSet.of(rule)));
+    }
+}

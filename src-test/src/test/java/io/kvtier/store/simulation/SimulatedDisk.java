@@ -1,0 +1,307 @@
+package io.kvtier.store.simulation;
+
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.simulation.Tally.Kind;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A client's own disk, which outlives its process, and the one thread that fills and empties it: drops, then tasks, one
+ * after the other.
+ *
+ * <p>Where an answer is missing the thread assumes the worse: a value that it may have been allowed to evict is gone, a
+ * value whose task's end is not known is kept until it is known.
+ */
+final class SimulatedDisk {
+    private static final int MAX_VALUES = 3;
+    private static final int BATCH = 3;
+    private static final int FAIL_ONE_IN = 40;
+    private static final long IDLE_MS = 120;
+    /** A fetch that was given up may be applied later, and name drops to nobody. */
+    private static final long RECONCILE_MS = 2000;
+
+    private final World world;
+    private final SimulatedClient client;
+    /** What is durable, oldest first. */
+    private final Map<StoredVersion, long[]> values = new LinkedHashMap<>();
+    private boolean lent;
+    private boolean busy;
+    private boolean woken;
+    private boolean mayHaveMissedDrops;
+
+    SimulatedDisk(final World world, final SimulatedClient client) {
+        this.world = world;
+        this.client = client;
+    }
+
+    /** Bytes of a value; null when it is not there. */
+    long[] read(final ObjectKey key, final long version) {
+        final long[] units = values.get(new StoredVersion(key, version));
+        return units == null ? null : units.clone();
+    }
+
+    /** What lies on it. */
+    Set<StoredVersion> values() {
+        return values.keySet();
+    }
+
+    /** A new life of its process. */
+    void start() {
+        lent = false;
+        busy = false;
+        woken = false;
+        mayHaveMissedDrops = false;
+        idle();
+        reconcileSoon();
+    }
+
+    private void reconcileSoon() {
+        mayHaveMissedDrops = true;
+        client.later(RECONCILE_MS * Timeline.MS, this::reconcileSoon);
+    }
+
+    private void idle() {
+        wake();
+        client.later(IDLE_MS * Timeline.MS, this::idle);
+    }
+
+    void wake() {
+        if (!lent || busy || client.isMounting()) {
+            woken = true;
+            return;
+        }
+        busy = true;
+        woken = false;
+        fetchDrops(client.incarnation());
+    }
+
+    // ---- offered to the master
+
+    /** The memory is lent (again): the disk is, too. What the thread was at is void. */
+    void lent(final long of) {
+        lent = false;
+        busy = false;
+        world.network().call(client, new DiskCommand.MountDisk(client.id(), "tcp://" + client.name(), 1 << 20), 1,
+            answer -> {
+                if (of == client.incarnation()) {
+                    if (answer == null) {
+                        lent(of);
+                    } else {
+                        adopt(of);
+                    }
+                }
+            });
+    }
+
+    private void adopt(final long of) {
+        final List<StoredVersion> offered = List.copyOf(values.keySet());
+        final List<StoredObject> objects = offered.stream().map(this::object).toList();
+        world.network().call(client, new DiskCommand.AdoptDisk(client.id(), objects), 1, answer -> {
+            if (of != client.incarnation()) {
+                return;
+            }
+            if (answer == null) {
+                adopt(of);
+                return;
+            }
+            for (int i = 0; i < offered.size(); i++) {
+                final boolean adopted = answer.reply().get(i);
+                world.tally().count(adopted ? Kind.ADOPTED : Kind.ADOPTIONS_REFUSED);
+                if (!adopted) {
+                    values.remove(offered.get(i));
+                }
+            }
+            lent = true;
+            wake();
+        });
+    }
+
+    private StoredObject object(final StoredVersion value) {
+        final long[] units = values.get(value);
+        return new StoredObject(value.key(), value.version(), (long) units.length * SimulatedClient.UNIT,
+            Arrays.hashCode(units));
+    }
+
+    // ---- the thread
+
+    private boolean isVoid(final long of) {
+        return of != client.incarnation();
+    }
+
+    private void fetchDrops(final long of) {
+        world.network().call(client, new DiskCommand.FetchDrops(client.id(), BATCH), 1, answer -> {
+            if (isVoid(of)) {
+                return;
+            }
+            if (answer == null) {
+                mayHaveMissedDrops = true;
+                fetchOffloads(of);
+            } else if (answer.reply().isEmpty()) {
+                reconcile(of);
+            } else {
+                client.later(client.thinkUs(), () -> {
+                    for (final StoredVersion drop : answer.reply()) {
+                        if (values.remove(drop) != null) {
+                            world.tally().count(Kind.DROPS);
+                        }
+                    }
+                    if (!isVoid(of)) {
+                        fetchDrops(of);
+                    }
+                });
+            }
+        });
+    }
+
+    private void reconcile(final long of) {
+        if (mayHaveMissedDrops && world.keeps(Rule.RECONCILE)) {
+            mayHaveMissedDrops = false;
+            reconcile(of, List.copyOf(values.keySet()), 0);
+        } else {
+            fetchOffloads(of);
+        }
+    }
+
+    /** Asks whether the master knows each value to be here. */
+    private void reconcile(final long of, final List<StoredVersion> all, final int index) {
+        if (index == all.size()) {
+            fetchOffloads(of);
+            return;
+        }
+        final StoredVersion value = all.get(index);
+        world.network().call(client, new ObjectCommand.Query(value.key()), 2, answer -> {
+            if (isVoid(of)) {
+                return;
+            }
+            if (answer == null) {
+                mayHaveMissedDrops = true;
+            } else if (!isHere(answer.reply(), value.version()) && values.remove(value) != null) {
+                world.tally().count(Kind.RECONCILED);
+            }
+            reconcile(of, all, index + 1);
+        });
+    }
+
+    private boolean isHere(final ReadReply reply, final long version) {
+        return reply.version() == version && reply.replicas().stream().anyMatch(replica ->
+            replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(client.id()));
+    }
+
+    private void fetchOffloads(final long of) {
+        world.network().call(client, new DiskCommand.FetchOffloads(client.id(),
+            (long) BATCH * 4 * SimulatedClient.UNIT), 1, answer -> {
+                if (isVoid(of)) {
+                    return;
+                }
+                if (answer == null || answer.reply().isEmpty()) {
+                    busy = false;
+                    if (woken && answer != null) {
+                        client.later(Timeline.MS, this::wake);
+                    }
+                } else {
+                    offload(of, answer.reply(), 0);
+                }
+            });
+    }
+
+    private void offload(final long of, final List<OffloadTask> tasks, final int index) {
+        if (index == tasks.size()) {
+            fetchDrops(of);
+            return;
+        }
+        final OffloadTask task = tasks.get(index);
+        final int units = (int) (task.source().size() / SimulatedClient.UNIT);
+        copy(of, task, new long[units], 0, () -> offload(of, tasks, index + 1));
+    }
+
+    private void copy(final long of, final OffloadTask task, final long[] units, final int place,
+        final Runnable next) {
+        if (place < units.length) {
+            client.read(task.source(), place, unit -> {
+                if (unit.there()) {
+                    units[place] = unit.number();
+                    client.later(client.thinkUs() / 2, () -> copy(of, task, units, place + 1, next));
+                } else {
+                    // A segment that is not lent any more, and that a late message has made the master believe in.
+                    answer(of, task, OffloadResult.VALUE_REFUSED, next);
+                }
+            });
+        } else if (isVoid(of)) {
+            world.tally().count(Kind.OFFLOADS_VOID);
+        } else if (world.timeline().oneIn(FAIL_ONE_IN) && !world.isCalm()) {
+            answer(of, task, world.timeline().oneIn(2) ? OffloadResult.DISK_FAILED : OffloadResult.VALUE_REFUSED,
+                next);
+        } else {
+            makeRoom(of, task, units, next);
+        }
+    }
+
+    private void makeRoom(final long of, final OffloadTask task, final long[] units, final Runnable next) {
+        if (values.size() < MAX_VALUES) {
+            store(of, task, units, next);
+            return;
+        }
+        final List<StoredVersion> oldest = List.copyOf(new ArrayList<>(values.keySet()).subList(0, 2));
+        world.network().call(client, new DiskCommand.EvictDisk(client.id(), oldest.stream().map(this::object)
+            .toList()), 1, answer -> {
+                for (int i = 0; i < oldest.size(); i++) {
+                    if (answer == null || answer.reply().get(i)) {
+                        values.remove(oldest.get(i));
+                        world.tally().count(Kind.DISK_EVICTIONS);
+                    }
+                }
+                if (isVoid(of)) {
+                    world.tally().count(Kind.OFFLOADS_VOID);
+                } else if (values.size() < MAX_VALUES) {
+                    store(of, task, units, next);
+                } else {
+                    answer(of, task, OffloadResult.VALUE_REFUSED, next);
+                }
+            });
+    }
+
+    /** Durable in one moment; a process that dies before has left nothing, one that dies after has left the value. */
+    private void store(final long of, final OffloadTask task, final long[] units, final Runnable next) {
+        values.put(new StoredVersion(task.key(), task.version()), units);
+        world.history().onDisk(task.version());
+        client.later(client.thinkUs(), () -> answer(of, task, OffloadResult.STORED, next));
+    }
+
+    private void answer(final long of, final OffloadTask task, final OffloadResult result, final Runnable next) {
+        final StoredVersion value = new StoredVersion(task.key(), task.version());
+        final long[] units = values.get(value);
+        world.network().call(client, new DiskCommand.OffloadDone(client.id(), task, result,
+            units == null ? 0 : Arrays.hashCode(units)), 1, answer -> {
+                if (answer == null) {
+                    // Whether the value belongs to the disk is known only when this is.
+                    answer(of, task, result, next);
+                    return;
+                }
+                if (result == OffloadResult.STORED) {
+                    final boolean stale = answer.reply() == Ack.STALE;
+                    world.tally().count(stale ? Kind.OFFLOADS_STALE : Kind.OFFLOADS_STORED);
+                    if (stale && !isVoid(of)) {
+                        values.remove(value);
+                    }
+                } else {
+                    world.tally().count(Kind.OFFLOADS_FAILED);
+                }
+                if (!isVoid(of)) {
+                    next.run();
+                }
+            });
+    }
+}

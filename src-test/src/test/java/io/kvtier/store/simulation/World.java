@@ -1,0 +1,127 @@
+package io.kvtier.store.simulation;
+
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.master.state.MasterSettings;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Supplier;
+
+/** What all parts of one run share. */
+final class World implements AutoCloseable {
+    private static final int KEYS = 7;
+
+    private final Timeline timeline;
+    private final Tally tally = new Tally();
+    private final History history = new History(tally);
+    private final Set<Rule> rules;
+    private final PrintStream trace;
+    private final List<ObjectKey> keys = new ArrayList<>();
+    private final List<SimulatedClient> clients = new ArrayList<>();
+    private final Map<UUID, Lent> lent = new HashMap<>();
+    private final SimulatedMaster master;
+    private final Network network;
+    private boolean calm;
+
+    World(final long seed, final Set<Rule> rules, final MasterSettings settings, final PrintStream trace) {
+        this.rules = rules;
+        this.trace = trace;
+        timeline = new Timeline(seed);
+        for (int i = 0; i < KEYS; i++) {
+            keys.add(ObjectKey.of("key" + i));
+        }
+        master = new SimulatedMaster(this, settings);
+        network = new Network(this);
+    }
+
+    Timeline timeline() {
+        return timeline;
+    }
+
+    Tally tally() {
+        return tally;
+    }
+
+    History history() {
+        return history;
+    }
+
+    /** Whether clients keep to a rule. */
+    boolean keeps(final Rule rule) {
+        return rules.contains(rule);
+    }
+
+    List<ObjectKey> keys() {
+        return keys;
+    }
+
+    ObjectKey anyKey() {
+        return keys.get(timeline.below(keys.size()));
+    }
+
+    List<SimulatedClient> clients() {
+        return clients;
+    }
+
+    SimulatedMaster master() {
+        return master;
+    }
+
+    Network network() {
+        return network;
+    }
+
+    /** Whether faults have stopped and clients begin nothing new. */
+    boolean isCalm() {
+        return calm;
+    }
+
+    void calm() {
+        calm = true;
+    }
+
+    /** A segment that was lent once: the process that lent it, whether it still does or not, and its memory. */
+    record Lent(SimulatedClient lender, long[] units) {
+    }
+
+    /** The way to a segment; null when nobody ever lent it. */
+    Lent lent(final UUID segmentId) {
+        return lent.get(segmentId);
+    }
+
+    void lends(final SimulatedClient client, final UUID segmentId, final long[] units) {
+        lent.put(segmentId, new Lent(client, units));
+    }
+
+    SimulatedClient client(final UUID clientId) {
+        return clients.stream().filter(client -> client.id().equals(clientId)).findFirst().orElse(null);
+    }
+
+    /** The master has work for a client: it learns so when a call of its that waits for it is answered. */
+    void workQueued(final UUID clientId) {
+        final SimulatedClient client = client(clientId);
+        if (client != null) {
+            client.later(timeline.between(0, 2 * Timeline.MS), client.disk()::wake);
+        }
+    }
+
+    UUID id() {
+        return new UUID(timeline.between(Long.MIN_VALUE, Long.MAX_VALUE - 1),
+            timeline.between(Long.MIN_VALUE, Long.MAX_VALUE - 1));
+    }
+
+    void trace(final Supplier<String> line) {
+        if (trace != null) {
+            trace.printf("%,14d %s%n", timeline.nowUs(), line.get());
+        }
+    }
+
+    @Override
+    public void close() {
+        master.close();
+    }
+}
