@@ -51,7 +51,7 @@ public final class MasterServer implements AutoCloseable {
      */
     public static MasterServer start(final RpcServerConfig config, final MasterSettings settings,
         final RequestMetrics requests) throws IOException {
-        // Grows from start to start, also on another machine: versions of an earlier master are smaller than any of ours.
+        // Grows from start to start, also on another machine: versions of an earlier master are smaller than ours.
         final long term = System.currentTimeMillis();
         return start(config, new Conductor(RunningState.empty(settings, term,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);

@@ -32,8 +32,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     /**
      * Fetches what a client shall copy to its disk. Each task must be answered by {@link OffloadDone}; one that is not
      * in the time of a write has failed, and a later answer is STALE. What was fetched before and is not answered comes
-     * first, once more, since the reply that named it may be lost; so a client answers all that it has before it fetches
-     * again.
+     * first, once more, since the reply that named it may be lost; so a client answers all that it has before it
+     * fetches again.
      *
      * @param clientId the client.
      * @param maxBytes value bytes at most, but at least one task when there is one.

@@ -61,8 +61,8 @@ public final class MasterState implements AutoCloseable {
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
         final DiskReplicas disk = new DiskReplicas(catalogue, effects);
         tiers = new Tiers(catalogue, segments,
-            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, tenants, effects),
-            new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, tenants, effects), disk, pins);
+            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
+            new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);
         final Admission admission = new Admission(tenants, segments, tiers.memory());
         reads = new Reads(settings.leaseMs(), tiers);
         writes = new Writes(settings, tiers, clients, admission);

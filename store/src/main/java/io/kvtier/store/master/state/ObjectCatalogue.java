@@ -38,6 +38,11 @@ final class ObjectCatalogue {
         lastReplicaId = lastVersion;
     }
 
+    /** Whose objects these are; told here of each object, elsewhere of each replica. */
+    Tenants tenants() {
+        return tenants;
+    }
+
     /** The entry, or null. */
     ObjectEntry find(final ObjectKey key) {
         final Map<ObjectKey, ObjectEntry> bucket = buckets[index(key)];

@@ -51,15 +51,14 @@ final class SpaceTier {
 
     /** A tier of a medium; offloads are those of memory, and for memory tenants are charged. */
     SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
-        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Tenants tenants,
-        final Effects effects) {
+        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Effects effects) {
         this.disk = disk;
         this.medium = medium;
         this.settings = settings;
         this.catalogue = catalogue;
         this.segments = segments;
         this.offloads = offloads;
-        this.tenants = tenants;
+        this.tenants = catalogue.tenants();
         this.effects = effects;
         byTenant = medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null;
         order = new EvictionOrder(byTenant);
