@@ -43,7 +43,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AdminServerTest {
     private static final String TOKEN = "0123456789abcdef0123";
     private static final MasterStats NOTHING =
-        new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            MasterStats.Gets.NONE);
     private static final int LISTINGS = 4;
 
     @TempDir

@@ -137,6 +137,7 @@ public final class MasterMetrics {
         families.counter("master_put_start_release_cnt", stats.releasedWrites(),
             "Puts given up because they did not end in time.");
         collectSpace(families, stats);
+        collectGets(families, stats.gets());
         families.counter("kvtier_offloads_total", stats.offloads(), "Values copied to disks.");
         families.counter("kvtier_offload_failures_total", stats.offloadFailures(),
             "Values that could not be copied to a disk.");
@@ -153,6 +154,7 @@ public final class MasterMetrics {
         families.gauge("master_total_capacity_bytes", stats.memoryCapacity(), "Bytes of memory that clients lend.");
         families.gauge("master_nof_allocated_bytes", stats.nofUsed(), "Bytes allocated on block devices.");
         families.gauge("master_total_nof_capacity_bytes", stats.nofCapacity(), "Bytes of block devices.");
+        families.gauge("master_allocated_file_size_bytes", stats.diskUsed(), "Bytes of values on clients' disks.");
         families.gauge("master_total_file_capacity_bytes", stats.diskCapacity(), "Bytes of clients' disks.");
         families.gauge("mem_cache_nums_", stats.memoryReplicas(), "Replicas in memory.");
         families.gauge("file_cache_nums_", stats.diskReplicas(), "Replicas on disks.");
@@ -167,6 +169,17 @@ public final class MasterMetrics {
         families.counter("kvtier_evictions_without_copy_total", stats.evictionsWithoutCopy(),
             "Evicted replicas that were the last ones of their objects.");
         families.counter("kvtier_disk_evictions_total", stats.diskEvictions(), "Disk replicas dropped to make room.");
+    }
+
+    private static void collectGets(final Families families, final MasterStats.Gets gets) {
+        families.counter("total_get_nums_", gets.total(), "Reads that were asked for.");
+        families.counter("valid_get_nums_", gets.valid(), "Reads whose value was found.");
+        families.counter("mem_cache_hit_nums_", gets.memoryHits(), "Reads whose value was found in memory.");
+        families.counter("mem_cache_hit_bytes_total", gets.memoryBytes(), "Bytes of values found in memory.");
+        families.counter("kvtier_nof_hits_total", gets.nofHits(), "Reads whose value was found on a block device.");
+        families.counter("kvtier_nof_hit_bytes_total", gets.nofBytes(), "Bytes of values found on block devices.");
+        families.counter("file_cache_hit_nums_", gets.diskHits(), "Reads whose value was found on a disk alone.");
+        families.counter("file_cache_hit_bytes_total", gets.diskBytes(), "Bytes of values found on disks alone.");
     }
 
     private static void collectSegments(final Families families, final List<SegmentCommand.SegmentInfo> segments) {

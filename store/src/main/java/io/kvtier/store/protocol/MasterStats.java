@@ -27,11 +27,39 @@ package io.kvtier.store.protocol;
  * @param activePromotions  promotions under way.
  * @param softPinned        objects that are pinned softly.
  * @param groups            groups.
+ * @param diskUsed          bytes of values on all clients' disks.
+ * @param gets              reads that were asked for, and where their values were.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
                           long offloads, long offloadFailures, long offloadsPending, long promotions,
                           long nofCapacity, long nofUsed, long nofEvictions, long diskCapacity, long clients,
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
-                          long softPinned, long groups) {
+                          long softPinned, long groups, long diskUsed, Gets gets) {
+    /**
+     * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
+     * device, else on a client's disk.
+     *
+     * @param total       all of them.
+     * @param memoryHits  found in memory.
+     * @param memoryBytes bytes of these values.
+     * @param nofHits     found on block devices.
+     * @param nofBytes    bytes of these values.
+     * @param diskHits    found on clients' disks.
+     * @param diskBytes   bytes of these values.
+     */
+    public record Gets(long total, long memoryHits, long memoryBytes, long nofHits, long nofBytes, long diskHits,
+                       long diskBytes) {
+        /** Nothing counted. */
+        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0);
+
+        /**
+         * Reads that were found.
+         *
+         * @return their number.
+         */
+        public long valid() {
+            return memoryHits + nofHits + diskHits;
+        }
+    }
 }

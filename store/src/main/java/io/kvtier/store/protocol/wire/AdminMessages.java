@@ -9,8 +9,10 @@ import io.kvtier.store.protocol.AdminCommand.SetQuota;
 import io.kvtier.store.protocol.AdminCommand.Statistics;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.wire.Method.Message;
 import java.util.List;
+import java.util.function.Function;
 
 /** What an operator asks; {@code store/MESSAGES.md} has the fields. The passing of time is on no wire. */
 final class AdminMessages {
@@ -41,8 +43,10 @@ final class AdminMessages {
         return d.number() / MILLION;
     }
 
+    /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
-        return Message.of((e, stats) -> e.array(24).number(stats.objects()).number(stats.memoryCapacity())
+        return Message.of((e, stats) -> {
+            e.array(26).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -50,11 +54,19 @@ final class AdminMessages {
                 .number(stats.nofCapacity()).number(stats.nofUsed()).number(stats.nofEvictions())
                 .number(stats.diskCapacity()).number(stats.clients()).number(stats.pendingWrites())
                 .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
-                .number(stats.softPinned()).number(stats.groups()),
-            d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number()));
+                .number(stats.softPinned()).number(stats.groups()).number(stats.diskUsed());
+            final Gets gets = stats.gets();
+            e.array(7).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
+                .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes());
+        }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.has() ? d.number() : 0, group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
+                r.number(), r.number(), r.number(), r.number(), r.number()))));
+    }
+
+    private static <T> T group(final Decoder d, final T none, final Function<Decoder, T> fields) {
+        return d.has() ? d.record(fields) : none;
     }
 
     private static Message<List<TenantInfo>> tenants() {

@@ -1,0 +1,85 @@
+package io.kvtier.store.master.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.protocol.MasterStats.Gets;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What the state counts for operators. */
+@ExtendWith(LeakCheck.class)
+class CountersTest {
+    private static final long KIB = 1024;
+
+    private final MasterRig rig = new MasterRig();
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private static PutOptions onBlockDevice() {
+        return PutOptions.DEFAULT.withNofReplicas(1).withReplicas(0);
+    }
+
+    @Test
+    void shouldCountAReadWhereItsNearestReplicaIs() {
+        rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        rig.nof(MasterRig.ALICE, "n", 16 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.put(MasterRig.ALICE, "disk", 100);
+        assertEquals(1, rig.offloadAll(MasterRig.ALICE));
+        rig.put(MasterRig.ALICE, "memory", 10);
+        rig.put(MasterRig.ALICE, "device", 1000, onBlockDevice());
+        assertEquals(Gets.NONE, rig.stats().gets());
+
+        rig.read("memory");
+        rig.hold("memory");
+        rig.read("disk");
+        rig.read("device");
+        rig.read("nothing");
+        rig.query("memory");
+        assertEquals(new Gets(5, 2, 20, 1, 1000, 1, 100), rig.stats().gets());
+        assertEquals(4, rig.stats().gets().valid());
+    }
+
+    @Test
+    void shouldNotCountAHitOnWhatIsGone() {
+        final UUID segment = rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.put(MasterRig.ALICE, "a", 10);
+        rig.unmount(MasterRig.ALICE, segment, 0);
+        rig.read("a");
+
+        assertEquals(new Gets(1, 0, 0, 0, 0, 0, 0), rig.stats().gets(), "hidden at once, before it is swept");
+    }
+
+    @Test
+    void shouldCountTheBytesOnDisks() {
+        rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.disk(MasterRig.BOB);
+        for (int i = 1; i <= 3; i++) {
+            rig.put(MasterRig.ALICE, "a" + i, 100 * i);
+        }
+        assertEquals(3, rig.offloadAll(MasterRig.ALICE));
+        assertEquals(600, rig.stats().diskUsed());
+        assertTrue(rig.adopt(MasterRig.BOB, "a3", rig.query("a3").version(), 300));
+        assertEquals(900, rig.stats().diskUsed(), "a value on two disks is there twice");
+
+        assertTrue(rig.evictDisk(MasterRig.ALICE, "a1", rig.query("a1").version()));
+        assertEquals(800, rig.stats().diskUsed());
+        rig.remove("a2", true);
+        assertEquals(600, rig.stats().diskUsed());
+        rig.silence(MasterRig.ALICE);
+        rig.advance(MasterRig.CLIENT_TTL_MS);
+        assertEquals(300, rig.stats().diskUsed());
+        rig.remove("a3", true);
+        assertEquals(0, rig.stats().diskUsed());
+    }
+}
