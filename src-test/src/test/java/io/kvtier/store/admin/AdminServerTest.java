@@ -44,7 +44,8 @@ class AdminServerTest {
     private static final String TOKEN = "0123456789abcdef0123";
     private static final MasterStats NOTHING =
         new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-            MasterStats.Gets.NONE);
+            MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
+            MasterStats.Allocations.NONE);
     private static final int LISTINGS = 4;
 
     @TempDir

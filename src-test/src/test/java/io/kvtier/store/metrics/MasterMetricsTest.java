@@ -29,6 +29,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,8 +40,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(LeakCheck.class)
 class MasterMetricsTest {
     private static final Path DOCUMENT = Path.of(System.getProperty("kvtier.root"), "store", "OPERATIONS.md");
-    private static final Pattern REQUESTS = Pattern.compile("master_.*_(requests_total|failures_total"
-        + "|items_total|failed_items_total|partial_successes_total)|kvtier_master_request_seconds");
+    private static final Pattern REQUESTS = Pattern.compile("master_(batch_)?(" + Stream.of(RequestKind.values())
+        .map(RequestKind::word).collect(Collectors.joining("|")) + ")_(requests_total|failures_total|items_total"
+        + "|failed_items_total|partial_successes_total)|kvtier_master_request_seconds");
     private static final UUID CLIENT = new UUID(1, 2);
     private static final ObjectKey KEY = ObjectKey.of("blue", "k");
     private static final long QUOTA = 1 << 20;

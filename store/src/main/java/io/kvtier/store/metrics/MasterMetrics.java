@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.SegmentCommand;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -136,8 +137,16 @@ public final class MasterMetrics {
             "Puts that another one took the place of before they had ended.");
         families.counter("master_put_start_release_cnt", stats.releasedWrites(),
             "Puts given up because they did not end in time.");
+        families.counter("master_put_start_alloc_failures_total", stats.allocations().failures(),
+            "Puts, and further tries of waiting ones, for which there was no room.");
+        families.counter("master_put_start_partial_allocations_total", stats.allocations().partial(),
+            "Puts that got fewer replicas than they wanted.");
         collectSpace(families, stats);
         collectGets(families, stats.gets());
+        collectEvictions(families, "", "in memory and on block devices", stats.memoryEvictions()
+            + stats.nofEvictions(), sum(stats.memoryRuns(), stats.nofRuns()));
+        collectEvictions(families, "_mem", "in memory", stats.memoryEvictions(), stats.memoryRuns());
+        collectEvictions(families, "_nof", "on block devices", stats.nofEvictions(), stats.nofRuns());
         families.counter("kvtier_offloads_total", stats.offloads(), "Values copied to disks.");
         families.counter("kvtier_offload_failures_total", stats.offloadFailures(),
             "Values that could not be copied to a disk.");
@@ -160,15 +169,27 @@ public final class MasterMetrics {
         families.gauge("file_cache_nums_", stats.diskReplicas(), "Replicas on disks.");
         families.gauge("kvtier_held_replicas", stats.heldReplicas(),
             "Memory replicas that somebody in the master's process reads, or that are written or copied.");
-        families.counter("master_evicted_key_count", stats.memoryEvictions() + stats.nofEvictions(),
-            "Replicas dropped to make room, in memory and on block devices.");
-        families.counter("master_evicted_key_count_mem", stats.memoryEvictions(),
-            "Memory replicas dropped to make room.");
-        families.counter("master_evicted_key_count_nof", stats.nofEvictions(),
-            "Replicas on block devices dropped to make room.");
         families.counter("kvtier_evictions_without_copy_total", stats.evictionsWithoutCopy(),
             "Evicted replicas that were the last ones of their objects.");
         families.counter("kvtier_disk_evictions_total", stats.diskEvictions(), "Disk replicas dropped to make room.");
+    }
+
+    private static EvictionRuns sum(final EvictionRuns a, final EvictionRuns b) {
+        return new EvictionRuns(a.attempts() + b.attempts(), a.successes() + b.successes(), a.bytes() + b.bytes());
+    }
+
+    /** The sums have names of their own: with {@code _total}, where those of one medium have the medium. */
+    private static void collectEvictions(final Families families, final String suffix, final String where,
+        final long replicas, final EvictionRuns runs) {
+        final String runsSuffix = suffix.isEmpty() ? "_total" : suffix;
+        families.counter("master_attempted_evictions" + runsSuffix, runs.attempts(),
+            "Times that room was to be made " + where + '.');
+        families.counter("master_successful_evictions" + runsSuffix, runs.successes(),
+            "Times that something was dropped " + where + ", or sent to a disk to be dropped.");
+        families.counter("master_evicted_key_count" + suffix, replicas,
+            "Replicas dropped to make room " + where + '.');
+        families.counter("master_evicted_size_bytes" + suffix, runs.bytes(),
+            "Bytes allocated to replicas that were dropped to make room " + where + '.');
     }
 
     private static void collectGets(final Families families, final MasterStats.Gets gets) {

@@ -29,13 +29,17 @@ package io.kvtier.store.protocol;
  * @param groups            groups.
  * @param diskUsed          bytes of values on all clients' disks.
  * @param gets              reads that were asked for, and where their values were.
+ * @param memoryRuns        evictions from memory.
+ * @param nofRuns           evictions from block devices.
+ * @param allocations       how puts found room.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
                           long offloads, long offloadFailures, long offloadsPending, long promotions,
                           long nofCapacity, long nofUsed, long nofEvictions, long diskCapacity, long clients,
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
-                          long softPinned, long groups, long diskUsed, Gets gets) {
+                          long softPinned, long groups, long diskUsed, Gets gets,
+                          EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations) {
     /**
      * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
      * device, else on a client's disk.
@@ -61,5 +65,28 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
         public long valid() {
             return memoryHits + nofHits + diskHits;
         }
+    }
+
+    /**
+     * Evictions from one medium: each time that room is to be made for a value or in a quota, or an operator asks.
+     *
+     * @param attempts  all of them.
+     * @param successes those that dropped a replica, or sent a value to a disk so that its replica can be dropped.
+     * @param bytes     bytes allocated to replicas that were dropped to make room.
+     */
+    public record EvictionRuns(long attempts, long successes, long bytes) {
+        /** Nothing counted. */
+        public static final EvictionRuns NONE = new EvictionRuns(0, 0, 0);
+    }
+
+    /**
+     * How puts found room. A put that waits for room and is tried again counts each time.
+     *
+     * @param failures puts for which there was no room.
+     * @param partial  puts that got fewer replicas than they wanted.
+     */
+    public record Allocations(long failures, long partial) {
+        /** Nothing counted. */
+        public static final Allocations NONE = new Allocations(0, 0);
     }
 }

@@ -1,11 +1,16 @@
 package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.MasterStats.Allocations;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
+import io.kvtier.store.protocol.PutStartReply;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -81,5 +86,57 @@ class CountersTest {
         assertEquals(300, rig.stats().diskUsed());
         rig.remove("a3", true);
         assertEquals(0, rig.stats().diskUsed());
+    }
+
+    @Test
+    void shouldCountEvictionsThatAnAllocationWants() {
+        rig.memory(MasterRig.ALICE, "m", 4 * KIB);
+        rig.nof(MasterRig.ALICE, "n", 2 * KIB);
+        rig.putMany(MasterRig.ALICE, "a", 4, PutOptions.DEFAULT);
+        assertEquals(EvictionRuns.NONE, rig.stats().memoryRuns());
+
+        rig.put(MasterRig.ALICE, "b", KIB + 1);
+        assertEquals(new EvictionRuns(2, 2, 2 * KIB), rig.stats().memoryRuns(), "two objects, one after the other");
+        assertEquals(2, rig.stats().memoryEvictions());
+        for (int i = 0; i < 3; i++) {
+            rig.put(MasterRig.ALICE, "n" + i, 1, onBlockDevice());
+        }
+        assertEquals(new EvictionRuns(1, 1, KIB), rig.stats().nofRuns(), "its range, not the one byte of the value");
+        assertEquals(Allocations.NONE, rig.stats().allocations());
+    }
+
+    @Test
+    void shouldCountAnEvictionThatFindsNothing() {
+        rig.memory(MasterRig.ALICE, "m", 2 * KIB);
+        rig.putMany(MasterRig.ALICE, "a", 2, PutOptions.DEFAULT);
+        rig.read("a0");
+        rig.read("a1");
+        assertInstanceOf(PutStartReply.NoSpace.class, rig.start(MasterRig.ALICE, "b", 1));
+
+        assertEquals(new EvictionRuns(1, 0, 0), rig.stats().memoryRuns(), "all is leased");
+        assertEquals(new Allocations(1, 0), rig.stats().allocations());
+    }
+
+    /** What is sent to a disk is a success at once, and its bytes count when they are dropped. */
+    @Test
+    void shouldCountAnEvictionThatSendsAValueToADisk() {
+        rig.memory(MasterRig.ALICE, "m", 4 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.put(MasterRig.ALICE, "a", 100);
+        rig.evict(1, 1);
+        assertEquals(new EvictionRuns(1, 1, 0), rig.stats().memoryRuns());
+
+        rig.offloaded(MasterRig.ALICE, rig.fetch(MasterRig.ALICE).getFirst(), OffloadResult.STORED);
+        assertEquals(new EvictionRuns(1, 1, KIB), rig.stats().memoryRuns());
+    }
+
+    @Test
+    void shouldCountAPutThatGotFewerReplicasThanItWanted() {
+        rig.memory(MasterRig.ALICE, "m", 4 * KIB);
+        rig.memory(MasterRig.BOB, "n", 4 * KIB);
+        assertEquals(2, rig.started(MasterRig.ALICE, "a", 1, PutOptions.DEFAULT.withReplicas(2)).replicas().size());
+        assertEquals(2, rig.started(MasterRig.ALICE, "b", 1, PutOptions.DEFAULT.withReplicas(5)).replicas().size());
+
+        assertEquals(new Allocations(0, 1), rig.stats().allocations());
     }
 }

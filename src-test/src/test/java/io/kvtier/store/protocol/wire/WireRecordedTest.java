@@ -146,6 +146,8 @@ class WireRecordedTest {
         assertEquals(24, stats.groups());
         assertEquals(0, stats.diskUsed());
         assertEquals(MasterStats.Gets.NONE, stats.gets());
+        assertEquals(MasterStats.EvictionRuns.NONE, stats.nofRuns());
+        assertEquals(MasterStats.Allocations.NONE, stats.allocations());
     }
 
     @Test

@@ -244,6 +244,7 @@ public final class MasterState implements AutoCloseable {
             offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
-            catalogue.groups(), tiers.disk().used(), reads.counted());
+            catalogue.groups(), tiers.disk().used(), reads.counted(),
+            tiers.memory().runs(), tiers.nof().runs(), writes.allocations());
     }
 }

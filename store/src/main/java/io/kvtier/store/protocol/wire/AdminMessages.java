@@ -9,6 +9,8 @@ import io.kvtier.store.protocol.AdminCommand.SetQuota;
 import io.kvtier.store.protocol.AdminCommand.Statistics;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.MasterStats.Allocations;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.wire.Method.Message;
 import java.util.List;
@@ -46,7 +48,7 @@ final class AdminMessages {
     /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
         return Message.of((e, stats) -> {
-            e.array(26).number(stats.objects()).number(stats.memoryCapacity())
+            e.array(29).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -58,11 +60,23 @@ final class AdminMessages {
             final Gets gets = stats.gets();
             e.array(7).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
                 .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes());
+            write(e, stats.memoryRuns());
+            write(e, stats.nofRuns());
+            e.array(2).number(stats.allocations().failures()).number(stats.allocations().partial());
         }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.has() ? d.number() : 0, group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
-                r.number(), r.number(), r.number(), r.number(), r.number()))));
+                r.number(), r.number(), r.number(), r.number(), r.number())), runs(d), runs(d),
+            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number()))));
+    }
+
+    private static void write(final Encoder e, final EvictionRuns runs) {
+        e.array(3).number(runs.attempts()).number(runs.successes()).number(runs.bytes());
+    }
+
+    private static EvictionRuns runs(final Decoder d) {
+        return group(d, EvictionRuns.NONE, r -> new EvictionRuns(r.number(), r.number(), r.number()));
     }
 
     private static <T> T group(final Decoder d, final T none, final Function<Decoder, T> fields) {
