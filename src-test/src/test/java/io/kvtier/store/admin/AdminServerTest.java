@@ -45,7 +45,7 @@ class AdminServerTest {
     private static final MasterStats NOTHING =
         new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
             MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
-            MasterStats.Allocations.NONE);
+            MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE);
     private static final int LISTINGS = 4;
 
     @TempDir

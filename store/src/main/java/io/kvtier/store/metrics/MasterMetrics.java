@@ -152,10 +152,30 @@ public final class MasterMetrics {
             "Values that could not be copied to a disk.");
         families.gauge("kvtier_offloads_pending", stats.offloadsPending(),
             "Values that wait to be copied to a disk, or are.");
+        collectPromotions(families, stats);
+        families.counter("master_nof_heartbeat_success_total", stats.probes().successes(),
+            "Probes of block devices that were answered.");
+        families.counter("master_nof_heartbeat_failure_total", stats.probes().failures(),
+            "Probes of block devices that were not.");
+        families.counter("master_nof_segments_unmounted_by_heartbeat_total", stats.probes().unmounted(),
+            "Block devices taken out of use because too many probes in a row had failed.");
+    }
+
+    private static void collectPromotions(final Families families, final MasterStats stats) {
+        families.counter("master_promotion_admitted_total", stats.promoted().admitted(),
+            "Promotions from disks that got room in memory.");
         families.gauge("master_promotion_in_flight", stats.activePromotions(),
             "Values that are copied from a disk to memory.");
         families.counter("master_promotion_completed_total", stats.promotions(),
             "Values that were copied from a disk to memory.");
+        families.counter("master_promotion_completed_bytes_total", stats.promoted().completedBytes(),
+            "Bytes of values that were copied from a disk to memory.");
+        families.counter("master_promotion_failed_total", stats.promoted().failed(),
+            "Promotions that their clients could not do.");
+        families.counter("master_promotion_cancelled_total", stats.promoted().cancelled(),
+            "Promotions whose objects, clients or segments went.");
+        families.counter("master_promotion_expired_total", stats.promoted().expired(),
+            "Promotions given up because they did not end in time.");
     }
 
     private static void collectSpace(final Families families, final MasterStats stats) {

@@ -32,6 +32,8 @@ package io.kvtier.store.protocol;
  * @param memoryRuns        evictions from memory.
  * @param nofRuns           evictions from block devices.
  * @param allocations       how puts found room.
+ * @param promoted          how promotions ended.
+ * @param probes            what probes of block devices found.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
@@ -39,7 +41,8 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
                           long nofCapacity, long nofUsed, long nofEvictions, long diskCapacity, long clients,
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
                           long softPinned, long groups, long diskUsed, Gets gets,
-                          EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations) {
+                          EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations,
+                          Promoted promoted, Probes probes) {
     /**
      * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
      * device, else on a client's disk.
@@ -88,5 +91,32 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
     public record Allocations(long failures, long partial) {
         /** Nothing counted. */
         public static final Allocations NONE = new Allocations(0, 0);
+    }
+
+    /**
+     * How promotions ended, beside those that ended well: together with these, and with those under way, they are as
+     * many as were admitted.
+     *
+     * @param admitted       promotions that got room.
+     * @param completedBytes bytes of the values that were promoted.
+     * @param failed         promotions that their clients could not do.
+     * @param cancelled      promotions whose objects, clients or segments went.
+     * @param expired        promotions given up because they did not end in time.
+     */
+    public record Promoted(long admitted, long completedBytes, long failed, long cancelled, long expired) {
+        /** Nothing counted. */
+        public static final Promoted NONE = new Promoted(0, 0, 0, 0, 0);
+    }
+
+    /**
+     * What clients found when they probed block devices.
+     *
+     * @param successes probes that were answered.
+     * @param failures  probes that were not.
+     * @param unmounted block devices taken out of use because too many probes in a row had failed.
+     */
+    public record Probes(long successes, long failures, long unmounted) {
+        /** Nothing counted. */
+        public static final Probes NONE = new Probes(0, 0, 0);
     }
 }

@@ -2,15 +2,22 @@ package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
+import io.kvtier.store.protocol.MasterStats.Probes;
+import io.kvtier.store.protocol.MasterStats.Promoted;
+import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.SegmentCommand;
+import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -138,5 +145,68 @@ class CountersTest {
         assertEquals(2, rig.started(MasterRig.ALICE, "b", 1, PutOptions.DEFAULT.withReplicas(5)).replicas().size());
 
         assertEquals(new Allocations(0, 1), rig.stats().allocations());
+    }
+
+    /** Each value of 100 bytes lies on the disk of Alice alone. */
+    private PromotionReply promote(final UUID client, final String key) {
+        final PromotionReply reply = rig.promote(client, key, rig.query(key).version());
+        assertNotNull(reply.memory(), key);
+        return reply;
+    }
+
+    @Test
+    void shouldCountEachPromotionOnceByHowItEnded() {
+        rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        rig.disk(MasterRig.ALICE);
+        for (final String key : List.of("good", "bad", "removed", "orphan", "late", "open")) {
+            rig.put(MasterRig.ALICE, key, 100);
+        }
+        assertEquals(6, rig.offloadAll(MasterRig.ALICE));
+
+        rig.promoted(MasterRig.ALICE, "good", promote(MasterRig.ALICE, "good"), true);
+        rig.promoted(MasterRig.ALICE, "bad", promote(MasterRig.ALICE, "bad"), false);
+        final PromotionReply removed = promote(MasterRig.ALICE, "removed");
+        rig.remove("removed", true);
+        assertEquals(new Promoted(3, 100, 1, 0, 0), rig.stats().promoted(), "its room is taken until it ends");
+        rig.promoted(MasterRig.ALICE, "removed", removed, true);
+        rig.ping(MasterRig.BOB, "");
+        promote(MasterRig.BOB, "orphan");
+        rig.silence(MasterRig.BOB);
+        rig.advance(MasterRig.CLIENT_TTL_MS);
+        promote(MasterRig.ALICE, "late");
+        for (long passed = 0; passed < MasterRig.RELEASE_MS; passed += MasterRig.CLIENT_TTL_MS / 2) {
+            rig.advance(MasterRig.CLIENT_TTL_MS / 2);
+        }
+        promote(MasterRig.ALICE, "open");
+
+        assertEquals(new Promoted(6, 100, 1, 2, 1), rig.stats().promoted());
+        assertEquals(1, rig.stats().promotions());
+        assertEquals(1, rig.stats().activePromotions());
+    }
+
+    @Test
+    void shouldCountAPromotionIntoASegmentThatGoes() {
+        final UUID segment = rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.put(MasterRig.ALICE, "a", 100);
+        assertEquals(1, rig.offloadAll(MasterRig.ALICE));
+        promote(MasterRig.ALICE, "a");
+        rig.unmount(MasterRig.ALICE, segment, 0);
+        rig.settle();
+
+        assertEquals(new Promoted(1, 0, 0, 1, 0), rig.stats().promoted());
+        assertEquals(0, rig.stats().activePromotions());
+    }
+
+    @Test
+    void shouldCountProbesOfBlockDevices() {
+        final UUID device = rig.nof(MasterRig.ALICE, "n", 16 * KIB);
+        for (final boolean healthy : new boolean[] {false, false, true, false, false, false}) {
+            assertEquals(Ack.OK, rig.apply(new SegmentCommand.Probed(device, healthy)));
+        }
+        assertEquals(new Probes(1, 5, 1), rig.stats().probes());
+
+        rig.apply(new SegmentCommand.Probed(device, false));
+        assertEquals(new Probes(1, 5, 1), rig.stats().probes(), "it is not in use any more");
     }
 }

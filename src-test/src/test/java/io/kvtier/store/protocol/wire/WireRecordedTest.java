@@ -148,6 +148,8 @@ class WireRecordedTest {
         assertEquals(MasterStats.Gets.NONE, stats.gets());
         assertEquals(MasterStats.EvictionRuns.NONE, stats.nofRuns());
         assertEquals(MasterStats.Allocations.NONE, stats.allocations());
+        assertEquals(MasterStats.Promoted.NONE, stats.promoted());
+        assertEquals(MasterStats.Probes.NONE, stats.probes());
     }
 
     @Test

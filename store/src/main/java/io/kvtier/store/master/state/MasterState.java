@@ -245,6 +245,7 @@ public final class MasterState implements AutoCloseable {
             segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
             catalogue.groups(), tiers.disk().used(), reads.counted(),
-            tiers.memory().runs(), tiers.nof().runs(), writes.allocations());
+            tiers.memory().runs(), tiers.nof().runs(), writes.allocations(), promotions.counted(),
+            segmentCommands.probes());
     }
 }

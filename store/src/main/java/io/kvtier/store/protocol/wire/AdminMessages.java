@@ -12,6 +12,8 @@ import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
+import io.kvtier.store.protocol.MasterStats.Probes;
+import io.kvtier.store.protocol.MasterStats.Promoted;
 import io.kvtier.store.protocol.wire.Method.Message;
 import java.util.List;
 import java.util.function.Function;
@@ -48,7 +50,7 @@ final class AdminMessages {
     /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
         return Message.of((e, stats) -> {
-            e.array(29).number(stats.objects()).number(stats.memoryCapacity())
+            e.array(31).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -63,12 +65,19 @@ final class AdminMessages {
             write(e, stats.memoryRuns());
             write(e, stats.nofRuns());
             e.array(2).number(stats.allocations().failures()).number(stats.allocations().partial());
+            final Promoted promoted = stats.promoted();
+            e.array(5).number(promoted.admitted()).number(promoted.completedBytes()).number(promoted.failed())
+                .number(promoted.cancelled()).number(promoted.expired());
+            e.array(3).number(stats.probes().successes()).number(stats.probes().failures())
+                .number(stats.probes().unmounted());
         }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.has() ? d.number() : 0, group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
                 r.number(), r.number(), r.number(), r.number(), r.number())), runs(d), runs(d),
-            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number()))));
+            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number())),
+            group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number())),
+            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number()))));
     }
 
     private static void write(final Encoder e, final EvictionRuns runs) {
