@@ -256,6 +256,9 @@ public final class MasterMetrics {
         families.counters("mooncake_tenant_quota_reject_total",
             "Puts of a tenant that were refused for want of quota.", TENANT,
             byTenant(tenants, TenantInfo::rejections));
+        families.counters("mooncake_tenant_evict_bytes_total",
+            "Bytes of a tenant's values that were taken from memory to make room in its quota.", TENANT,
+            byTenant(tenants, TenantInfo::evictedBytes));
     }
 
     private static Map<String, Long> byTenant(final List<TenantInfo> tenants, final ToLongFunction<TenantInfo> of) {

@@ -381,8 +381,8 @@ final class RecordedMessages {
             "91 00");
         row(100, new Quotas(),
             "90",
-            List.of(new TenantInfo("t", 10, 8, 6, 4, 2)),
-            "91 91 96 a174 0a 08 06 04 02");
+            List.of(new TenantInfo("t", 10, 8, 6, 4, 2, 1)),
+            "91 91 97 a174 0a 08 06 04 02 01");
     }
 
     private void batches() {

@@ -150,6 +150,8 @@ class WireRecordedTest {
         assertEquals(MasterStats.Allocations.NONE, stats.allocations());
         assertEquals(MasterStats.Promoted.NONE, stats.promoted());
         assertEquals(MasterStats.Probes.NONE, stats.probes());
+        assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
+            codec.readReply(new AdminCommand.Quotas(), RecordedMessages.bytes("91 91 96 a174 0a 08 06 04 02")));
     }
 
     @Test

@@ -362,6 +362,7 @@ final class SpaceTier {
         while (evicted.valueBytes < bytes && byTenant.oldest(tenant, evenSoftPinned) != null) {
             evict(byTenant.oldest(tenant, evenSoftPinned), evicted, nowMs);
         }
+        tenants.evicted(tenant, evicted.valueBytes);
         countRun(evicted);
     }
 

@@ -95,10 +95,10 @@ final class AdminMessages {
     private static Message<List<TenantInfo>> tenants() {
         return Message.of((e, tenants) -> {
             e.array(1).array(tenants.size());
-            tenants.forEach(tenant -> e.array(6).text(tenant.tenant()).number(tenant.requested())
+            tenants.forEach(tenant -> e.array(7).text(tenant.tenant()).number(tenant.requested())
                 .number(tenant.effective()).number(tenant.charged()).number(tenant.objects())
-                .number(tenant.rejections()));
+                .number(tenant.rejections()).number(tenant.evictedBytes()));
         }, d -> d.records(Integer.MAX_VALUE, t -> new TenantInfo(t.tenant(), t.number(), t.number(), t.number(),
-            t.number(), t.number())));
+            t.number(), t.number(), t.has() ? t.number() : 0)));
     }
 }
