@@ -55,7 +55,7 @@ for jar in "$repository"/org/agrona/agrona/*/agrona-*.jar \
         *) [ ! -f "$jar" ] || cp "$jar" "$folder/lib/" ;;
     esac
 done
-# The command line, for its doctor, when it was packaged.
+# The command line, for its doctor and its bench, when it was packaged (mvn -B -ntp -q -DskipTests package).
 for jar in "$root"/store/target/kvtier-store-*-cli.jar; do
     [ ! -f "$jar" ] || cp "$jar" "$folder/kvtier-cli.jar"
 done

@@ -6,6 +6,7 @@
 #   run.sh [--dir DIR] [--udev] engine [ROUNDS]    transfers of the engine and batches from C in turn, likewise
 #   run.sh [--dir DIR] [--udev] facts              what the library does where its documentation is silent
 #   run.sh [--dir DIR] [--udev] doctor [--json]    what the machine can do (when the command line was packaged)
+#   run.sh [--dir DIR] [--udev] bench [OPTION…]    'kvtier bench transfer', by default --rows gds (likewise packaged)
 #
 # DIR is where the files are written (default: a new folder in the current one). --udev writes the entry of udev's
 # database that cuFile wants for DIR's file system, where the machine has none (root only). CUDA_LIB and CUDA_INCLUDE
@@ -89,14 +90,23 @@ engine() {
     medians "$directory/engine.txt"
 }
 
+command_line() {
+    [ -f "$here/kvtier-cli.jar" ] || { echo "run.sh: the bundle has no command line: run mvn -B -ntp -q -DskipTests" \
+        "package before gpu-bundle.sh" >&2; exit 2; }
+    exec "${java[@]}" -jar "$here/kvtier-cli.jar" "$@"
+}
+
 case "${1:-}" in
     tests)
         shift
         [ $# -gt 0 ] || set -- io.kvtier.bindings.cuda.CudaDeviceTest io.kvtier.bindings.cufile.GdsSmokeTest \
             io.kvtier.bindings.cufile.CloseInUseTest \
             io.kvtier.transport.gds.GdsDeviceTest io.kvtier.transport.gds.GdsDeviceBatchTest \
+            io.kvtier.transport.gds.GdsHostDeviceBatchTest io.kvtier.transport.gds.GdsHostDeviceSyncTest \
+            io.kvtier.transport.gds.GdsPinnedDeviceTest \
             io.kvtier.transport.gds.GdsDeviceSyncTest io.kvtier.transport.memory.CudaHostAndDeviceTest \
-            io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest
+            io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest \
+            io.kvtier.transport.tcp.CudaTcpTransportTest
         export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
         # The class path of the JVM, not of the console: tests start further JVMs on it.
         exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \
@@ -105,7 +115,12 @@ case "${1:-}" in
         ;;
     compare) shift; compare "$@" ;;
     engine) shift; engine "$@" ;;
-    doctor) shift; exec "${java[@]}" -jar "$here/kvtier-cli.jar" doctor --dir "$directory" "$@" ;;
+    doctor) shift; command_line doctor --dir "$directory" "$@" ;;
+    bench)
+        shift
+        case " $* " in *" --rows "*) ;; *) set -- --rows gds "$@" ;; esac
+        command_line bench transfer --dir "$directory" "$@"
+        ;;
     facts)
         for order in nothing version count pool pool-level pool-properties; do
             "${java[@]}" -cp "$classes" io.kvtier.bindings.cufile.GdsFacts "$directory/facts.bin" "$order" \

@@ -23,7 +23,7 @@ module io.kvtier.store {
     exports io.kvtier.store.replica;
 
     uses io.kvtier.store.StoreProvider;
-    provides io.kvtier.store.StoreProvider with io.kvtier.store.client.EmbeddedStoreProvider;
+    provides io.kvtier.store.StoreProvider with io.kvtier.store.client.ClientStoreProvider;
 
     opens io.kvtier.store.cli to info.picocli;
 }

@@ -70,6 +70,8 @@ public final class SimulatedCuFile implements CuFileApi {
     private boolean compatible = true;
     private boolean realFiles;
     private boolean silentAfterFailure;
+    private boolean wrongHostCalls;
+    private boolean wrongHostBatches;
     private LongConsumer afterDeregistration = base -> { };
 
     private static final class Batch {
@@ -126,6 +128,17 @@ public final class SimulatedCuFile implements CuFileApi {
     /** Whether nothing is heard any more after an entry has failed, as was seen on a GPU. */
     public synchronized void silentAfterFailure(final boolean it) {
         silentAfterFailure = it;
+    }
+
+    /**
+     * From now on host memory is moved as wrongly as was seen in compatibility mode.
+     *
+     * @param calls   synchronous ones fail where the file's range is one of whole blocks and the memory not aligned.
+     * @param batches their entries pass over their offset in memory.
+     */
+    public synchronized void wrongHostMemory(final boolean calls, final boolean batches) {
+        wrongHostCalls = calls;
+        wrongHostBatches = batches;
     }
 
     /** Whether cancelled entries are reported as cancelled; they are dropped silently otherwise. */
@@ -298,6 +311,10 @@ public final class SimulatedCuFile implements CuFileApi {
             errno = (int) scripted[1];
             return scripted[0];
         }
+        if (wrongHostCalls && memory.isPinned(entry.base()) && entry.isOfWholeBlocks() && !entry.isAligned()) {
+            errno = EIO;
+            return -1;
+        }
         return move(entry);
     }
 
@@ -390,7 +407,8 @@ public final class SimulatedCuFile implements CuFileApi {
         } else if (scripted != null) {
             batch.ready.add(new long[] {entry.cookie(), scripted[0], scripted[1]});
         } else {
-            final long moved = move(entry);
+            final long moved =
+                move(wrongHostBatches && memory.isPinned(entry.base()) ? entry.withoutBufferOffset() : entry);
             batch.ready.add(new long[] {entry.cookie(), moved < 0 ? CuFileTypes.CUFILE_FAILED()
                 : CuFileTypes.CUFILE_COMPLETE(), moved < 0 ? -EIO : moved});
         }

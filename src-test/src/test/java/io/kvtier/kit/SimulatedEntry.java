@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 record SimulatedEntry(long cookie, boolean write, long handle, long base, long size, long fileOffset,
                       long bufferOffset) {
     private static final long BLOCK = 4096;
+    private static final long SECTOR = 512;
 
     /** What lies in an entry of a batch. */
     static SimulatedEntry of(final MemorySegment params) {
@@ -19,6 +20,20 @@ record SimulatedEntry(long cookie, boolean write, long handle, long base, long s
             CUfileIOParams.opcode(params) == CuFileTypes.CUFILE_WRITE(), CUfileIOParams.fh(params).address(),
             CUfileIOParams.u.batch.devPtr_base(batch).address(), CUfileIOParams.u.batch.size(batch),
             CUfileIOParams.u.batch.file_offset(batch), CUfileIOParams.u.batch.devPtr_offset(batch));
+    }
+
+    boolean isOfWholeBlocks() {
+        return (fileOffset | size) % BLOCK == 0;
+    }
+
+    /** Whether its memory begins where the kernel takes it past the page cache. */
+    boolean isAligned() {
+        return (base + bufferOffset) % SECTOR == 0;
+    }
+
+    /** The same from or to the base, as if the entry named no offset. */
+    SimulatedEntry withoutBufferOffset() {
+        return new SimulatedEntry(cookie, write, handle, base, size, fileOffset, 0);
     }
 
     /** A block that two writes change in part at the same time may lose what one of them wrote. */

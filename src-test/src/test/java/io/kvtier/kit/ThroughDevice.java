@@ -88,7 +88,7 @@ public final class ThroughDevice implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        return new Handle(target.region() == null ? engine.openSegment(target.address().name())
+        return new Handle(target.region() == null ? engine.openSegment(target.address().name(), target.token())
             : engine.register(target.address().name(), segmentRegion.apply(target.region())));
     }
 

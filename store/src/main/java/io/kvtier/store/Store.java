@@ -7,7 +7,7 @@ import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A tiered store of immutable values under (tenant, key).
+ * A tiered store of immutable values under (tenant, key), in this process alone or shared with others.
  *
  * <p>A value's bytes come from, and go to, any mix of memory segments, in order: native memory of any arena is copied
  * once, heap arrays ({@link MemorySegment#ofArray}) too. A get fills the caller's segments from their start with as
@@ -16,9 +16,9 @@ import java.util.concurrent.CompletableFuture;
  * <p><b>Threading:</b> thread-safe; made for many threads, virtual ones included. <b>Lifetime:</b> a segment that is
  * handed in must stay alive until the call returns or its future completes, and nobody may write to it meanwhile.
  * After {@link #close()} every call throws {@link StoreException} with UNAVAILABLE_IN_CURRENT_STATUS.
- * <b>Blocking:</b> a get that hits memory copies and never waits for another thread to be scheduled; one that hits a
- * disk waits for the disk; a put that finds memory full waits until enough of it has been offloaded, at most
- * {@link StoreConfig#putTimeoutMs()}.
+ * <b>Blocking:</b> a get that hits memory of this process copies; in an embedded store it never waits for another
+ * thread to be scheduled. One that hits a disk or another process waits for it; a put that finds memory full waits
+ * until enough of it has been offloaded, at most {@link StoreConfig#putTimeoutMs()}.
  */
 public interface Store extends AutoCloseable {
     /**
@@ -36,14 +36,58 @@ public interface Store extends AutoCloseable {
     }
 
     /**
-     * Stores a value.
+     * Joins a store that many processes share: a master elsewhere, memory and disks of all who lend some.
+     *
+     * @param config where the master is, and what this process lends.
+     * @return the store; close it to take back what this process lent.
+     * @throws StoreException        when the master does not answer or refuses, or a directory or port cannot be used;
+     *                               the message says why and what to do.
+     * @throws IllegalStateException when the JVM lacks a flag; the message prints the exact flag.
+     */
+    static Store connect(final ConnectConfig config) {
+        return ServiceLoader.load(StoreProvider.class, Store.class.getClassLoader()).findFirst()
+            .orElseThrow(() -> new IllegalStateException("no StoreProvider found: is the kvtier-store jar complete?"))
+            .connect(config);
+    }
+
+    /**
+     * Stores a value: one copy, anywhere.
      *
      * @param key    its name.
      * @param source its bytes, in order; their sum is the value's size, and may be 0.
      * @return what became of it; only {@link PutOutcome#STORED} stored these bytes.
-     * @throws StoreException INVALID_PARAMS when the value is larger than the memory tier can hold at all.
+     * @throws StoreException as for {@link #put(ObjectKey, PutOptions, MemorySegment...)}.
      */
-    PutOutcome put(ObjectKey key, MemorySegment... source);
+    default PutOutcome put(final ObjectKey key, final MemorySegment... source) {
+        return put(key, PutOptions.DEFAULT, source);
+    }
+
+    /**
+     * Stores a value.
+     *
+     * @param key     its name.
+     * @param options how it is stored.
+     * @param source  its bytes, in order; their sum is the value's size, and may be 0.
+     * @return what became of it; only {@link PutOutcome#STORED} stored these bytes.
+     * @throws StoreException INVALID_PARAMS when the value is larger than the memory tier can hold at all or an option
+     *                        makes no sense, TRANSFER_FAIL when a process that lends memory could not be reached,
+     *                        INVALID_WRITE when the write took too long, RPC_FAIL or RPC_TIMEOUT when the master does
+     *                        not answer: whether the value is stored is then not known.
+     */
+    PutOutcome put(ObjectKey key, PutOptions options, MemorySegment... source);
+
+    /**
+     * Stores a value, in place of the one that the key has, if any. That one stays readable until the new one is
+     * complete, except that one of the same size that nobody has read lately may be overwritten where it lies, and is
+     * not readable meanwhile. A put of the key that is under way is overtaken: it will not be stored.
+     *
+     * @param key     its name.
+     * @param options how it is stored.
+     * @param source  its bytes, in order.
+     * @return {@link PutOutcome#STORED}, or {@link PutOutcome#NO_SPACE}: then the earlier value is still there.
+     * @throws StoreException as for a put; OBJECT_HAS_REPLICATION_TASK when the object is being copied.
+     */
+    PutOutcome upsert(ObjectKey key, PutOptions options, MemorySegment... source);
 
     /**
      * Reads a whole value.
@@ -130,20 +174,102 @@ public interface Store extends AutoCloseable {
     }
 
     /**
-     * Stores several values; each succeeds or fails alone.
+     * A part of a value of a batch: as many bytes as the memory has.
+     *
+     * @param key    its name.
+     * @param offset first byte of the part.
+     * @param memory memory for it.
+     */
+    record Part(ObjectKey key, long offset, List<MemorySegment> memory) {
+    }
+
+    /**
+     * Stores several values, one copy each; each succeeds or fails alone.
      *
      * @param items the values.
      * @return one result an item, in order.
      */
-    List<BatchResult<PutOutcome>> putBatch(List<Item> items);
+    default List<BatchResult<PutOutcome>> putBatch(final List<Item> items) {
+        return putBatch(items, PutOptions.DEFAULT);
+    }
 
     /**
-     * Reads several whole values; each succeeds or fails alone. Values on disk are read at the same time.
+     * Stores several values; each succeeds or fails alone. Their bytes are moved at the same time.
+     *
+     * @param items   the values.
+     * @param options how each of them is stored.
+     * @return one result an item, in order.
+     */
+    List<BatchResult<PutOutcome>> putBatch(List<Item> items, PutOptions options);
+
+    /**
+     * Stores several values in place of those that the keys have, as
+     * {@link #upsert(ObjectKey, PutOptions, MemorySegment...)}; each succeeds or fails alone.
+     *
+     * @param items   the values.
+     * @param options how each of them is stored.
+     * @return one result an item, in order.
+     */
+    List<BatchResult<PutOutcome>> upsertBatch(List<Item> items, PutOptions options);
+
+    /**
+     * Reads several whole values; each succeeds or fails alone. They are read at the same time, and in no order: memory
+     * that two items share holds either.
      *
      * @param items names and memory.
      * @return one result an item, in order.
      */
     List<BatchResult<GetOutcome>> getBatch(List<Item> items);
+
+    /**
+     * Reads parts of several values, as {@link #getRange}; each succeeds or fails alone.
+     *
+     * @param parts names, offsets and memory.
+     * @return one result a part, in order.
+     */
+    List<BatchResult<GetOutcome>> getRangeBatch(List<Part> parts);
+
+    /**
+     * A value that was found.
+     *
+     * @param key  its name.
+     * @param size its bytes.
+     */
+    record Found(ObjectKey key, long size) {
+    }
+
+    /**
+     * Looks for readable values without using them. One that is there all the time is found once; one that comes or
+     * goes meanwhile may be found or not.
+     *
+     * @param tenant  whose; empty for all tenants.
+     * @param pattern a regular expression that the key contains a match of; empty for all keys.
+     * @return what was found, in no order.
+     * @throws StoreException INVALID_PARAMS when the pattern is none.
+     */
+    List<Found> find(String tenant, String pattern);
+
+    /**
+     * Removes values by pattern. Those that are leased (unless forced), being written or copied stay.
+     *
+     * @param tenant  whose; empty for all tenants.
+     * @param pattern a regular expression that the key contains a match of; empty for all keys.
+     * @param force   whether leases do not keep them.
+     * @return how many were removed.
+     * @throws StoreException INVALID_PARAMS when the pattern is none.
+     */
+    long removeMatching(String tenant, String pattern, boolean force);
+
+    /**
+     * Removes all values, but for those that are leased (unless forced), being written or copied.
+     *
+     * @param tenant whose; empty for all tenants.
+     * @param force  whether leases do not keep them.
+     * @return how many were removed.
+     */
+    default long removeAll(final String tenant, final boolean force) {
+        return removeMatching(tenant, "", force);
+    }
 
     /**
      * Asks for several objects, as {@link #exists(ObjectKey)}.
@@ -205,7 +331,8 @@ public interface Store extends AutoCloseable {
     CompletableFuture<RemoveOutcome> removeAsync(ObjectKey key, boolean force);
 
     /**
-     * Counters and sizes now.
+     * Counters and sizes now. Of a store that many processes share, objects, memory, evictions and copies between tiers
+     * are those of all, hits, misses, bytes and the disk those of this process.
      *
      * @return a snapshot.
      */

@@ -5,11 +5,12 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.RefCount;
 import io.kvtier.bindings.cuda.DeviceMemory;
 import io.kvtier.bindings.cuda.DevicePointer;
+import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Owner of a registration of device memory with cuFile, which pins it for direct transfers. Register whole allocations,
- * once, and address inside them by offset: cuFile finds a registration only by its base.
+ * Owner of a registration of memory with cuFile, of a device, which it pins for direct transfers, or of the host.
+ * Register whole allocations, once, and address inside them by offset: cuFile finds a registration only by its base.
  *
  * <p><b>Threading:</b> thread-safe; the calling thread must have the memory's CUDA context current. <b>Lifetime:</b>
  * holds the memory, if its owner is known, and a share of the driver; the registration ends when {@link #close()} was
@@ -17,23 +18,26 @@ import java.util.Objects;
  */
 public final class CuFileBuffer implements AutoCloseable {
     private final CuFileDriver driver;
-    private final DevicePointer range;
+    private final long address;
+    private final long byteSize;
     /** Whether the memory is held; else somebody else may free it, and every use asks first. */
     private final boolean owned;
     private final RefCount references;
 
-    private CuFileBuffer(final CuFileDriver driver, final DevicePointer range, final DeviceMemory memory) {
+    /** Over memory that is registered; {@code release} lets it go, and is null when nobody holds it. */
+    private CuFileBuffer(final CuFileDriver driver, final long address, final long byteSize, final Runnable release) {
         this.driver = driver;
-        this.range = range;
-        this.owned = memory != null;
-        NativeResources.created(NativeTag.CUFILE_BUFFER, range.byteSize());
+        this.address = address;
+        this.byteSize = byteSize;
+        this.owned = release != null;
+        NativeResources.created(NativeTag.CUFILE_BUFFER, byteSize);
         this.references = new RefCount(() -> {
-            NativeResources.released(NativeTag.CUFILE_BUFFER, range.byteSize());
-            final long status = driver.api().bufferDeregister(range.address());
+            NativeResources.released(NativeTag.CUFILE_BUFFER, byteSize);
+            final long status = driver.api().bufferDeregister(address);
             // Freeing memory that is still registered can lock up the driver: then it is rather kept for ever.
-            CuFile.check("cuFileBufDeregister", status, range.toString());
-            if (memory != null) {
-                memory.release();
+            CuFile.check("cuFileBufDeregister", status, text(address, byteSize));
+            if (release != null) {
+                release.run();
             }
             driver.giveBack();
         });
@@ -50,7 +54,7 @@ public final class CuFileBuffer implements AutoCloseable {
     public static CuFileBuffer register(final CuFileDriver driver, final DeviceMemory memory) {
         memory.retain();
         try {
-            return register(driver, memory.pointer(), memory);
+            return register(driver, memory.pointer().address(), memory.pointer().byteSize(), memory::release);
         } catch (final RuntimeException e) {
             memory.release();
             throw e;
@@ -68,16 +72,34 @@ public final class CuFileBuffer implements AutoCloseable {
      */
     public static CuFileBuffer register(final CuFileDriver driver, final DevicePointer range) {
         driver.requireMemory(range.address(), range.byteSize());
-        return register(driver, range, null);
+        return register(driver, range.address(), range.byteSize(), null);
     }
 
-    private static CuFileBuffer register(final CuFileDriver driver, final DevicePointer range,
-        final DeviceMemory memory) {
+    /**
+     * Registers host memory. Nobody is asked about it: an entry of a batch whose address CUDA does not know can end the
+     * process, so the caller has pinned it with CUDA, and keeps it so until it is let go.
+     *
+     * @param driver  an open driver.
+     * @param pinned  native memory that CUDA allocated or that was registered with it, all of it.
+     * @param release lets the memory go; runs once cuFile no longer knows it, and never when it was not registered.
+     * @return the owner of the registration.
+     * @throws CuFileException when cuFile does not take it.
+     */
+    public static CuFileBuffer register(final CuFileDriver driver, final MemorySegment pinned,
+        final Runnable release) {
+        if (!pinned.isNative()) {
+            throw new IllegalArgumentException("only native memory can be registered, not " + pinned);
+        }
+        return register(driver, pinned.address(), pinned.byteSize(), Objects.requireNonNull(release, "release"));
+    }
+
+    private static CuFileBuffer register(final CuFileDriver driver, final long address, final long byteSize,
+        final Runnable release) {
         driver.share();
         try {
-            CuFile.check("cuFileBufRegister", driver.api().bufferRegister(range.address(), range.byteSize(), 0),
-                range.toString());
-            return new CuFileBuffer(driver, range, memory);
+            CuFile.check("cuFileBufRegister", driver.api().bufferRegister(address, byteSize, 0),
+                text(address, byteSize));
+            return new CuFileBuffer(driver, address, byteSize, release);
         } catch (final RuntimeException e) {
             driver.giveBack();
             throw e;
@@ -85,12 +107,30 @@ public final class CuFileBuffer implements AutoCloseable {
     }
 
     /**
-     * What is registered.
+     * Where what is registered begins.
      *
-     * @return the range.
+     * @return an address of a device or of the host; they do not overlap.
      */
-    public DevicePointer range() {
-        return range;
+    public long address() {
+        return address;
+    }
+
+    /**
+     * How much is registered.
+     *
+     * @return bytes.
+     */
+    public long byteSize() {
+        return byteSize;
+    }
+
+    @Override
+    public String toString() {
+        return text(address, byteSize);
+    }
+
+    private static String text(final long address, final long byteSize) {
+        return "0x" + Long.toHexString(address) + "+" + byteSize;
     }
 
     @Override
@@ -99,20 +139,20 @@ public final class CuFileBuffer implements AutoCloseable {
     }
 
     long base() {
-        return range.address();
+        return address;
     }
 
     /** Refuses a part that reaches outside, and one of memory that its owner has freed meanwhile. */
     void check(final long offset, final long length) {
-        Objects.checkFromIndexSize(offset, length, range.byteSize());
+        Objects.checkFromIndexSize(offset, length, byteSize);
         if (!owned) {
-            driver.requireMemory(range.address() + offset, length);
+            driver.requireMemory(address + offset, length);
         }
     }
 
     void retain() {
         if (!references.tryAcquire()) {
-            throw new IllegalStateException(range + " is no longer registered with cuFile");
+            throw new IllegalStateException(this + " is no longer registered with cuFile");
         }
     }
 

@@ -2,6 +2,7 @@ package io.kvtier.bindings.cufile;
 
 import io.kvtier.bindings.cufile.gen.CUfileError;
 import io.kvtier.bindings.cufile.gen.CuFileFunctions;
+import java.lang.foreign.AddressLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -9,6 +10,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 
@@ -29,7 +31,8 @@ final class CuFileNative implements CuFileApi {
     private static final ThreadLocal<MemorySegment> CAPTURE =
         ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(STATE));
 
-    // Generated calls never capture errno, and these two report by it.
+    // Generated calls never capture errno, and these two report by it. Addresses are passed as numbers, which C takes
+    // alike: made segments first, they left 120 bytes on the heap a call.
     private static final MethodHandle READ =
         withErrno(CuFileFunctions.cuFileRead$address(), CuFileFunctions.cuFileRead$descriptor());
     private static final MethodHandle WRITE =
@@ -91,8 +94,7 @@ final class CuFileNative implements CuFileApi {
     public long read(final long handle, final long base, final long size, final long fileOffset,
         final long bufferOffset) {
         try {
-            return (long) READ.invokeExact(CAPTURE.get(), pointer(handle), pointer(base), size, fileOffset,
-                bufferOffset);
+            return (long) READ.invokeExact(CAPTURE.get(), handle, base, size, fileOffset, bufferOffset);
         } catch (final Throwable e) {
             throw new AssertionError("a downcall with numbers only threw", e);
         }
@@ -102,8 +104,7 @@ final class CuFileNative implements CuFileApi {
     public long write(final long handle, final long base, final long size, final long fileOffset,
         final long bufferOffset) {
         try {
-            return (long) WRITE.invokeExact(CAPTURE.get(), pointer(handle), pointer(base), size, fileOffset,
-                bufferOffset);
+            return (long) WRITE.invokeExact(CAPTURE.get(), handle, base, size, fileOffset, bufferOffset);
         } catch (final Throwable e) {
             throw new AssertionError("a downcall with numbers only threw", e);
         }
@@ -229,6 +230,10 @@ final class CuFileNative implements CuFileApi {
     }
 
     private static MethodHandle withErrno(final MemorySegment address, final FunctionDescriptor type) {
-        return Linker.nativeLinker().downcallHandle(address, type, Linker.Option.captureCallState("errno"));
+        final MemoryLayout[] numbers = type.argumentLayouts().stream()
+            .map(one -> one instanceof AddressLayout ? ValueLayout.JAVA_LONG : one).toArray(MemoryLayout[]::new);
+        return Linker.nativeLinker().downcallHandle(address,
+            FunctionDescriptor.of(type.returnLayout().orElseThrow(), numbers),
+            Linker.Option.captureCallState("errno"));
     }
 }

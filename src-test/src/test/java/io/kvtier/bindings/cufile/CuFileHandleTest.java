@@ -160,7 +160,7 @@ class CuFileHandleTest {
         handle.close();
         assertThrows(IllegalStateException.class, () -> handle.read(buffer, 0, 4096, 0));
         assertEquals("memfd:handle", handle.path());
-        assertEquals(device, buffer.range());
+        assertEquals(device, new DevicePointer(buffer.address(), buffer.byteSize()));
     }
 
     @Test

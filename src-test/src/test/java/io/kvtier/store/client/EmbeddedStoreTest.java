@@ -26,7 +26,6 @@ import io.kvtier.store.StoreStats;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.file.FileOpener;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -36,7 +35,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
@@ -50,10 +48,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a user of the embedded store relies on, call by call. */
 @ExtendWith(LeakCheck.class)
-class EmbeddedStoreTest {
-    private static final int UNIT = 4096;
-    private static final ObjectKey KEY = ObjectKey.of("key");
-
+class EmbeddedStoreTest extends StoreContract {
     @TempDir
     private Path directory;
     private final ManualClock clock = new ManualClock(0);
@@ -177,34 +172,6 @@ class EmbeddedStoreTest {
     }
 
     @Test
-    void shouldNotOverwrite() {
-        try (EmbeddedStore store = open(memoryOnly(16 * UNIT))) {
-            final byte[] value = PatternBytes.of(1, 100);
-            put(store, KEY, value);
-            assertEquals(PutOutcome.ALREADY_EXISTS, put(store, KEY, PatternBytes.of(2, 200)));
-            assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
-            assertEquals(RemoveOutcome.REMOVED, store.remove(KEY));
-            assertEquals(RemoveOutcome.NOT_FOUND, store.remove(KEY));
-            assertEquals(Optional.empty(), store.getBytes(KEY));
-            assertEquals(Optional.empty(), store.stat(KEY));
-            assertFalse(store.exists(KEY));
-            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(2, 200)));
-            assertArrayEquals(PatternBytes.of(2, 200), store.getBytes(KEY).orElseThrow());
-        }
-    }
-
-    @Test
-    void shouldKeepTenantsApart() {
-        try (EmbeddedStore store = open(memoryOnly(16 * UNIT))) {
-            put(store, ObjectKey.of("a", "key"), PatternBytes.of(1, 10));
-            put(store, ObjectKey.of("b", "key"), PatternBytes.of(2, 20));
-            assertEquals(RemoveOutcome.REMOVED, store.remove(ObjectKey.of("a", "key")));
-            assertArrayEquals(PatternBytes.of(2, 20), store.getBytes(ObjectKey.of("b", "key")).orElseThrow());
-            assertFalse(store.exists(KEY));
-        }
-    }
-
-    @Test
     void shouldTreatEachKeyOfABatchAlone() {
         try (EmbeddedStore store = open(tiered(64 * UNIT, 128 * UNIT))) {
             final List<BatchResult<PutOutcome>> puts = store.putBatch(List.of(
@@ -229,43 +196,6 @@ class EmbeddedStoreTest {
             assertEquals(List.of(true, false, true), store.existsBatch(List.of(key(0), key(1), key(2))));
             assertEquals(List.of(RemoveOutcome.REMOVED, RemoveOutcome.NOT_FOUND),
                 store.removeBatch(List.of(key(0), key(1))).stream().map(BatchResult::orThrow).toList());
-        }
-    }
-
-    @Test
-    void shouldCompleteAsynchronousCalls() {
-        final byte[] value = PatternBytes.of(5, 20_000);
-        try (EmbeddedStore store = open(tiered(64 * UNIT, 64 * UNIT)); Arena confined = Arena.ofConfined()) {
-            assertEquals(PutOutcome.STORED, store.putAsync(KEY, MemorySegment.ofArray(value)).join());
-            final MemorySegment target = room(20_000);
-            assertTrue(store.getAsync(KEY, target).join().hit());
-            assertArrayEquals(value, PatternBytes.copyOf(target));
-            final CompletableFuture<GetOutcome> small = store.getAsync(KEY, room(1));
-            final Throwable failure = assertThrows(CompletionException.class, small::join).getCause();
-            assertEquals(ErrorCode.BUFFER_OVERFLOW, assertInstanceOf(StoreException.class, failure).code());
-            final MemorySegment own = confined.allocate(1);
-            assertEquals(ErrorCode.INVALID_PARAMS,
-                assertThrows(StoreException.class, () -> store.putAsync(key(1), own)).code());
-            assertThrows(StoreException.class, () -> store.getBatchAsync(List.of(Store.Item.of(KEY, own))));
-            assertEquals(List.of(PutOutcome.STORED, PutOutcome.ALREADY_EXISTS), store.putBatchAsync(List.of(
-                Store.Item.of(key(1), MemorySegment.ofArray(value)), Store.Item.of(KEY, room(1)))).join().stream()
-                .map(BatchResult::orThrow).toList());
-            target.fill((byte) 0);
-            assertTrue(store.getBatchAsync(List.of(Store.Item.of(key(1), target))).join().getFirst().orThrow().hit());
-            assertArrayEquals(value, PatternBytes.copyOf(target));
-            assertEquals(RemoveOutcome.REMOVED, store.removeAsync(KEY, false).join());
-        }
-    }
-
-    @Test
-    void shouldRefuseValuesThatNeverFit() {
-        try (EmbeddedStore store = open(memoryOnly(4 * UNIT))) {
-            final StoreException large = assertThrows(StoreException.class,
-                () -> put(store, KEY, new byte[4 * UNIT + 1]));
-            assertEquals(ErrorCode.INVALID_PARAMS, large.code());
-            assertTrue(large.getMessage().contains("16385") && large.getMessage().contains("16384")
-                && large.getMessage().contains("memoryBytes"), large.getMessage());
-            assertEquals(PutOutcome.STORED, put(store, KEY, PatternBytes.of(1, 4 * UNIT)));
         }
     }
 
@@ -495,6 +425,11 @@ class EmbeddedStoreTest {
         assertTrue(e.getMessage().contains("max_failover_attempts"), e.getMessage());
     }
 
+    @Override
+    ClientStore open(final long memoryBytes, final long diskBytes) {
+        return open(memoryOnly(memoryBytes).disk(directory, diskBytes));
+    }
+
     private EmbeddedStore open(final StoreConfig.Builder config) {
         return EmbeddedStore.open(config.build(),
             new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
@@ -555,33 +490,5 @@ class EmbeddedStoreTest {
     private static String present(final Store store, final int keys) {
         return IntStream.range(0, keys).filter(i -> store.stat(key(i)).isPresent())
             .mapToObj(String::valueOf).collect(Collectors.joining(" "));
-    }
-
-    private static PutOutcome put(final Store store, final ObjectKey key, final byte[] value) {
-        return store.put(key, MemorySegment.ofArray(value));
-    }
-
-    private static MemorySegment room(final int bytes) {
-        return MemorySegment.ofArray(new byte[bytes]);
-    }
-
-    private static ObjectKey key(final int i) {
-        return ObjectKey.of("key" + i);
-    }
-
-    private static void scatter(final byte[] value, final MemorySegment... pieces) {
-        long at = 0;
-        for (final MemorySegment piece : pieces) {
-            MemorySegment.copy(MemorySegment.ofArray(value), at, piece, 0, piece.byteSize());
-            at += piece.byteSize();
-        }
-    }
-
-    private static byte[] join(final MemorySegment... pieces) {
-        final ByteArrayOutputStream all = new ByteArrayOutputStream();
-        for (final MemorySegment piece : pieces) {
-            all.writeBytes(PatternBytes.copyOf(piece));
-        }
-        return all.toByteArray();
     }
 }

@@ -46,7 +46,7 @@ class TentConfigTest {
         assertTrue(config.tcp().enable());
         assertEquals(new TcpRetry(3, 100, 2000), config.tcp().retry());
         assertEquals(16, config.tcp().maxConcurrentTasks());
-        assertEquals(new GdsConfig(false, 32, GdsConfig.Mode.BATCH, 0, 4, false, true, 1000), config.gds());
+        assertEquals(new GdsConfig(false, 32, GdsConfig.Mode.BATCH, 0, 4, false, true, 1000, false), config.gds());
         assertTrue(config.uring());
         assertEquals(new TentConfig.Shm(false, ""), config.shm());
         assertEquals(3, config.maxFailovers());
@@ -68,7 +68,7 @@ class TentConfigTest {
         final Path file = Files.writeString(directory.resolve("tent.json"), json);
 
         for (final TentConfig config : List.of(from(json), from("  " + json), from(file.toString()))) {
-            assertEquals(new GdsConfig(true, 128, GdsConfig.Mode.SYNC, 3, 4, true, false, 1000), config.gds());
+            assertEquals(new GdsConfig(true, 128, GdsConfig.Mode.SYNC, 3, 4, true, false, 1000, false), config.gds());
             assertFalse(config.uring());
             assertEquals(7, config.tcp().retry().maxRetryCount());
             assertTrue(config.shm().enable());

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Settings of the transport. */
 class GdsConfigTest {
     private static GdsConfig of(final int depth, final int threads, final int batches, final long waitMs) {
-        return new GdsConfig(true, depth, GdsConfig.Mode.BATCH, threads, batches, false, true, waitMs);
+        return new GdsConfig(true, depth, GdsConfig.Mode.BATCH, threads, batches, false, true, waitMs, false);
     }
 
     @ParameterizedTest

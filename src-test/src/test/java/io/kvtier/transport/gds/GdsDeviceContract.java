@@ -25,6 +25,10 @@ abstract class GdsDeviceContract extends TransportContract {
 
     abstract GdsConfig config();
 
+    final Path folder() {
+        return folder;
+    }
+
     @BeforeEach
     void requireGds() throws IOException {
         folder = GdsFolder.require();

@@ -3,6 +3,6 @@ package io.kvtier.transport.gds;
 class GdsDeviceSyncTest extends GdsDeviceContract {
     @Override
     GdsConfig config() {
-        return new GdsConfig(true, 32, GdsConfig.Mode.SYNC, 0, 1, false, true, 1000);
+        return new GdsConfig(true, 32, GdsConfig.Mode.SYNC, 0, 1, false, true, 1000, false);
     }
 }

@@ -57,21 +57,22 @@ public final class GdsEngineThroughput {
             }
             CudaCopies.toDevice(context, host.segment(), memory.pointer());
             // Not counted: a service runs compiled. The C program does the same, so that the disk is warm for both.
+            final Transfer transfer = engine.newTransfer();
             for (int round = 0; round < WARM_UP_ROUNDS; round++) {
-                measure(engine, memory, segment, WARM_UP, true);
-                measure(engine, memory, segment, WARM_UP, false);
+                measure(engine, transfer, memory, segment, WARM_UP, true);
+                measure(engine, transfer, memory, segment, WARM_UP, false);
             }
             final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
             final long before = threads.getTotalThreadAllocatedBytes();
             for (int round = 0; round < WARM_UP_ROUNDS; round++) {
-                measure(engine, memory, segment, WARM_UP, false);
+                measure(engine, transfer, memory, segment, WARM_UP, false);
             }
             System.err.println("heap bytes a request, in all threads: "
                 + (threads.getTotalThreadAllocatedBytes() - before) / (WARM_UP_ROUNDS * WARM_UP[0]));
             for (int round = 0; round < Integer.parseInt(args[1]); round++) {
                 for (final int[] one : CASES) {
                     for (final boolean write : List.of(true, false)) {
-                        final double rate = measure(engine, memory, segment, one, write);
+                        final double rate = measure(engine, transfer, memory, segment, one, write);
                         System.out.printf(Locale.ROOT, "engine %d x %d %s %.3f%n", one[0], one[1],
                             write ? "write" : "read", rate);
                     }
@@ -80,12 +81,12 @@ public final class GdsEngineThroughput {
         }
     }
 
-    /** GB/s of one transfer. */
-    private static double measure(final TransferEngine engine, final DeviceRegion memory, final Segment segment,
-        final int[] one, final boolean write) {
+    /** GB/s of one transfer, which is used again for the next one. */
+    private static double measure(final TransferEngine engine, final Transfer transfer, final DeviceRegion memory,
+        final Segment segment, final int[] one, final boolean write) {
         final long bytes = one[1] * 1024L;
-        final Transfer transfer = engine.newTransfer();
         final long start = System.nanoTime();
+        transfer.clear();
         for (long at = 0; at < one[0] * bytes; at += bytes) {
             if (write) {
                 transfer.write(memory, at, bytes, segment, at);

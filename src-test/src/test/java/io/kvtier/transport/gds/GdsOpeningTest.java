@@ -60,7 +60,7 @@ class GdsOpeningTest {
     }
 
     private static GdsConfig path(final boolean requireDirect, final boolean allowCompat) {
-        return new GdsConfig(true, 128, GdsConfig.Mode.BATCH, 0, 4, requireDirect, allowCompat, 10);
+        return new GdsConfig(true, 128, GdsConfig.Mode.BATCH, 0, 4, requireDirect, allowCompat, 10, false);
     }
 
     private Availability refusal(final GdsConfig config) {
@@ -115,7 +115,7 @@ class GdsOpeningTest {
         try (CuFileDriver driver = shared.open(new CuFileConfig(GdsRig.LIBRARY_POOL,
             CuFileConfig.Compatibility.ALLOWED, 0))) {
             assertEquals(GdsRig.LIBRARY_POOL, driver.posixPool());
-            final GdsTransport transport = GdsTransport.open(shared, GdsConfig.DEFAULT, List.of(),
+            final GdsTransport transport = GdsTransport.open(shared, GdsConfig.DEFAULT, GdsRig.around(rig.simulated),
                 GdsRig.LIBRARY_POOL);
             assertFalse(transport.capability().availability().available());
             assertTrue(transport.capability().availability().reason().contains("one configuration a process"));
@@ -124,7 +124,7 @@ class GdsOpeningTest {
 
     @Test
     void shouldSayWhyWhenSwitchedOffOrWithoutAContext() {
-        final GdsConfig off = new GdsConfig(false, 128, GdsConfig.Mode.BATCH, 0, 4, false, true, 10);
+        final GdsConfig off = new GdsConfig(false, 128, GdsConfig.Mode.BATCH, 0, 4, false, true, 10, false);
         final TransferEngine engine = rig.engine(TransferConfig.DEFAULT, GdsTransport.open(off, List.of()));
         assertFalse(engine.hasTransport(TransportKind.GDS));
         assertTrue(engine.availability(TransportKind.GDS).remedy().contains("transports/gds/enable"));
@@ -152,8 +152,8 @@ class GdsOpeningTest {
     @Test
     void shouldSayWhyWhenAThreadCannotBegin() {
         final GdsTransport transport = GdsTransport.open(
-            Dying.in("batchSetUp", rig.simulated, new LinkageError("a class is gone")), GdsConfig.DEFAULT, List.of(),
-            GdsRig.LIBRARY_POOL);
+            Dying.in("batchSetUp", rig.simulated, new LinkageError("a class is gone")), GdsConfig.DEFAULT,
+            GdsRig.around(rig.simulated), GdsRig.LIBRARY_POOL);
         assertFalse(transport.capability().availability().available());
         assertTrue(transport.capability().availability().reason().contains("a class is gone"),
             transport.capability().toString());

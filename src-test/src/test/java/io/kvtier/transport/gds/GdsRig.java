@@ -40,15 +40,31 @@ final class GdsRig implements AutoCloseable {
     }
 
     static GdsConfig batches(final int depth, final int most) {
-        return new GdsConfig(true, depth, GdsConfig.Mode.BATCH, 1, most, false, true, 10);
+        return new GdsConfig(true, depth, GdsConfig.Mode.BATCH, 1, most, false, true, 10, false);
     }
 
     static GdsConfig calls(final int threads) {
-        return new GdsConfig(true, 128, GdsConfig.Mode.SYNC, threads, 1, false, true, 10);
+        return new GdsConfig(true, 128, GdsConfig.Mode.SYNC, threads, 1, false, true, 10, false);
+    }
+
+    /** The same with host memory, which wants compatibility mode ruled out ({@link SimulatedCuFile#compatible}). */
+    static GdsConfig withHost(final GdsConfig config) {
+        return new GdsConfig(config.enabled(), config.ioBatchDepth(), config.mode(), config.threads(),
+            config.batches(), config.requireDirect(), false, config.cancelWaitMs(), true);
+    }
+
+    /** No GPU, and a driver that pins whatever it is given. */
+    static GdsTransport.Surroundings around(final SimulatedCuFile simulated) {
+        return new GdsTransport.Surroundings(List.of(), (context, memory) -> {
+            final long address = memory.segment().address();
+            simulated.memory().pinned(address, memory.byteSize());
+            return () -> simulated.memory().unpinned(address);
+        });
     }
 
     GdsTransport transport(final GdsConfig config) {
-        transport = GdsTransport.open(simulated.cuFile(), config, List.of(), CuFileConfig.DEFAULT.posixPool());
+        transport = GdsTransport.open(simulated.cuFile(), config, around(simulated),
+            CuFileConfig.DEFAULT.posixPool());
         return transport;
     }
 
@@ -116,5 +132,6 @@ final class GdsRig implements AutoCloseable {
         buffers.close();
         assertEquals(0, simulated.live());
         assertEquals(0, simulated.opens());
+        assertEquals(0, simulated.memory().pinnedCount());
     }
 }

@@ -7,7 +7,7 @@ import java.util.List;
 class GdsSmallPoolTransportTest extends GdsTransportContract {
     @Override
     GdsConfig config() {
-        return new GdsConfig(true, 5, GdsConfig.Mode.BATCH, 2, 2, false, true, 10);
+        return new GdsConfig(true, 5, GdsConfig.Mode.BATCH, 2, 2, false, true, 10, false);
     }
 
     @Override

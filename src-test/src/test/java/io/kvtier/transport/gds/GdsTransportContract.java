@@ -38,7 +38,8 @@ abstract class GdsTransportContract extends TransportContract {
     @Override
     protected Transport newTransport() {
         simulated.realFiles();
-        final GdsTransport real = GdsTransport.open(simulated.cuFile(), config(), List.of(), pool());
+        final GdsTransport real = GdsTransport.open(simulated.cuFile(), config(), GdsRig.around(simulated),
+            pool());
         assertTrue(real.capability().availability().available(), real.capability().toString());
         return new ThroughDevice(real, new SimulatedBuffers(simulated.memory()));
     }

@@ -69,7 +69,7 @@ class GdsTransportTest {
         throws IOException {
         rig.simulated.eventsAtOnce(3);
         final TransferEngine engine = rig.engine(TransferConfig.DEFAULT, GdsTransport.open(rig.simulated.cuFile(),
-            GdsConfig.DEFAULT, List.of(), GdsRig.LIBRARY_POOL));
+            GdsConfig.DEFAULT, GdsRig.around(rig.simulated), GdsRig.LIBRARY_POOL));
         final byte[] bytes = PatternBytes.of(1, entries * length);
         final Segment segment = rig.file(engine, "f", new byte[0]);
         final DeviceRegion region = rig.device(bytes);
@@ -418,8 +418,8 @@ class GdsTransportTest {
     void shouldFailEverySliceWhenTheThreadMeetsAnError() throws IOException {
         final LinkageError gone = new LinkageError("a class is gone");
         final TransferEngine engine = rig.engine(new TransferConfig(BLOCK, 30_000),
-            GdsTransport.open(Dying.in("batchSubmit", rig.simulated, gone), GdsRig.batches(4, 2), List.of(),
-                GdsRig.LIBRARY_POOL));
+            GdsTransport.open(Dying.in("batchSubmit", rig.simulated, gone), GdsRig.batches(4, 2),
+                GdsRig.around(rig.simulated), GdsRig.LIBRARY_POOL));
         final Segment segment = rig.file(engine, "f", new byte[20 * BLOCK]);
         final DeviceRegion region = rig.device(1, 20 * BLOCK);
         for (int round = 0; round < 2; round++) {
@@ -431,7 +431,8 @@ class GdsTransportTest {
 
     @Test
     void shouldLoseNoByteWhenWritesMeetInTheMiddleOfBlocks() throws IOException {
-        for (final GdsConfig config : List.of(new GdsConfig(true, 16, GdsConfig.Mode.BATCH, 3, 2, false, true, 10),
+        for (final GdsConfig config : List.of(
+            new GdsConfig(true, 16, GdsConfig.Mode.BATCH, 3, 2, false, true, 10, false),
             GdsRig.calls(4))) {
             final TransferEngine engine = rig.engine(config);
             final int length = 1000;

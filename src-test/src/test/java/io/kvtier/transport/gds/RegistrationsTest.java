@@ -23,7 +23,7 @@ class RegistrationsTest {
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final SimulatedBuffers buffers = new SimulatedBuffers(simulated.memory());
     private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
-    private final Registrations registrations = new Registrations();
+    private final Registrations registrations = new Registrations((context, memory) -> () -> { });
 
     @AfterEach
     void close() {
@@ -41,7 +41,7 @@ class RegistrationsTest {
     void shouldResolveAnAddressInsideToItsBase() {
         final DeviceRegion region = buffers.allocate(10_000);
         final long base = region.pointer().address();
-        registrations.add(driver, region);
+        registrations.add(driver, null, region);
         for (final long offset : new long[] {0, 1, 4096, 9999}) {
             assertEquals(base, registrations.find(base + offset, 1).base());
             assertEquals(base, registrations.find(base + offset, 10_000 - offset).base());
@@ -62,8 +62,8 @@ class RegistrationsTest {
         final DeviceRegion whole = buffers.allocate(10_000);
         final DeviceRegion inner = part(whole, 1000, 1000);
         final long base = whole.pointer().address();
-        registrations.add(driver, whole);
-        registrations.add(driver, inner);
+        registrations.add(driver, null, whole);
+        registrations.add(driver, null, inner);
 
         assertEquals(base + 1000, registrations.find(base + 1500, 500).base());
         assertEquals(base, registrations.find(base + 1500, 501).base());
@@ -78,8 +78,8 @@ class RegistrationsTest {
     @Test
     void shouldRefuseTheSameBaseWithAnotherLengthAndWhatIsNotThere() {
         final DeviceRegion whole = buffers.allocate(10_000);
-        registrations.add(driver, whole);
-        assertThrows(IllegalArgumentException.class, () -> registrations.add(driver, part(whole, 0, 5000)));
+        registrations.add(driver, null, whole);
+        assertThrows(IllegalArgumentException.class, () -> registrations.add(driver, null, part(whole, 0, 5000)));
         registrations.remove(whole);
         assertThrows(IllegalStateException.class, () -> registrations.remove(whole));
     }
@@ -91,7 +91,7 @@ class RegistrationsTest {
         for (int i = 0; i < 100; i++) {
             final DeviceRegion region = buffers.allocate(1 + random.nextInt(10_000));
             regions.add(random.nextInt(regions.size() + 1), region);
-            registrations.add(driver, region);
+            registrations.add(driver, null, region);
         }
         for (int round = 0; round < 100; round++) {
             for (final DeviceRegion region : regions) {

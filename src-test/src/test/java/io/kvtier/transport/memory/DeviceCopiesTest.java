@@ -18,6 +18,7 @@ import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.SimulatedBuffers;
+import io.kvtier.kit.SimulatedDevices;
 import io.kvtier.kit.SimulatedMemory;
 import io.kvtier.kit.Threads;
 import io.kvtier.transport.Capability;
@@ -52,7 +53,8 @@ class DeviceCopiesTest {
     private final SimulatedDevices devices = new SimulatedDevices(new SimulatedMemory());
     private final SimulatedBuffers buffers = new SimulatedBuffers(devices.memory());
     private final HostRegion host = HostRegion.allocate(NativeTag.TEST, SIZE);
-    private final TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(devices.transport(1)));
+    private final TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT,
+        List.of(SimulatedDeviceContract.transport(devices, 1)));
 
     @AfterEach
     void close() {
@@ -155,7 +157,7 @@ class DeviceCopiesTest {
     void shouldLeaveNoStreamBehindWhenOneCannotBeMade() {
         final int before = devices.openStreams();
         devices.failStreamsAfter(2, new IllegalStateException("no stream"));
-        assertThrows(IllegalStateException.class, () -> devices.transport(3));
+        assertThrows(IllegalStateException.class, () -> SimulatedDeviceContract.transport(devices, 3));
         assertEquals(before, devices.openStreams());
     }
 

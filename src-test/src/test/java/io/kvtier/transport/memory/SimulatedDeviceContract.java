@@ -2,6 +2,7 @@ package io.kvtier.transport.memory;
 
 import io.kvtier.kit.DeviceBuffers;
 import io.kvtier.kit.SimulatedBuffers;
+import io.kvtier.kit.SimulatedDevices;
 import io.kvtier.kit.SimulatedMemory;
 import io.kvtier.transport.Transport;
 
@@ -16,6 +17,11 @@ abstract class SimulatedDeviceContract extends DeviceMemoryContract {
 
     @Override
     final Transport newTransport(final DeviceBuffers buffers) {
-        return devices.transport(2);
+        return transport(devices, 2);
+    }
+
+    /** A transport over such devices, with so many threads. */
+    static MemoryTransport transport(final SimulatedDevices devices, final int threads) {
+        return new MemoryTransport(new DeviceCopies(devices.gpus(), threads), devices.gpus().count());
     }
 }

@@ -50,6 +50,13 @@ public final class Main {
     static int run(final Console console, final StoreOpener opener, final String... arguments) {
         return new CommandLine(new Root())
             .addSubcommand(MasterCommand.line(console, Environment.system()))
+            .addSubcommand(new NodeCommand(console))
+            .addSubcommand(new PutCommand(console, System.in))
+            .addSubcommand(new GetCommand(console))
+            .addSubcommand(new ExistsCommand(console))
+            .addSubcommand(new RemoveCommand(console))
+            .addSubcommand(new ListCommand(console))
+            .addSubcommand(new StatCommand(console))
             .addSubcommand(new DemoCommand(console, opener))
             .addSubcommand(new ReplayCommand(console, opener))
             .addSubcommand(new DoctorCommand(console, opener, Machine.here(), new SystemProbes()))

@@ -1,64 +1,64 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.protocol.DiskCommand;
-import io.kvtier.store.protocol.PromotionReply;
-import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.storage.BlockHash;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferException;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /**
- * One value on its way from disk to a caller, and back into the memory tier where there is room.
+ * One value on its way from this client's disk to whoever asked, and back into the memory tier where there is room.
  *
  * <p>The whole value is read even for a part of it: its checksum is over the whole. It is read into memory of the
  * store, never into the caller's, so that wrong bytes never reach the caller and any kind of memory can be filled.
  *
  * <p><b>Threading:</b> one thread; {@link #finish} waits for the disk. <b>Lifetime:</b> finish is called exactly once;
- * it gives back the hold on the disk, the staging memory and the promotion, whatever happens.
+ * it gives back the hold on the disk and the memory, whatever happens.
  */
-final class DiskRead {
+final class DiskRead implements Move {
     private static final System.Logger LOG = System.getLogger(DiskRead.class.getName());
 
     private final DiskTier tier;
     private final ObjectKey key;
-    private final ReadReply object;
     private final long replicaId;
     private final ReadLease lease;
-    private final PromotionReply promotion;
-    private final Staging.Piece piece;
-    private final RegionSlice memory;
+    private final DiskRoom room;
+    private final Receiver receiver;
     private Transfer transfer;
 
-    private DiskRead(final DiskTier tier, final ObjectKey key, final ReadReply object, final long replicaId,
-        final ReadLease lease) {
-        this.tier = tier;
-        this.key = key;
-        this.object = object;
-        this.replicaId = replicaId;
-        this.lease = lease;
-        this.promotion = tier.config().promoteOnHit()
-            ? tier.master().apply(new DiskCommand.PromotionStart(tier.clientId(), key, object.version()))
-            : PromotionReply.DECLINED;
-        if (promotion.accepted()) {
-            piece = null;
-            memory = tier.memory().slice(promotion.memory().offset(), Units.padded(object.size()));
-        } else {
-            piece = tier.staging().take(object.size());
-            memory = piece.slice();
-        }
+    /** Takes a value that is there and right. */
+    interface Receiver {
+        /** Called while the memory is still the value's. */
+        void accept(MemorySegment value);
     }
 
-    static DiskRead start(final DiskTier tier, final ObjectKey key, final ReadReply object, final long replicaId,
-        final ReadLease lease, final boolean alone) {
+    private DiskRead(final DiskTier tier, final ObjectKey key, final long replicaId, final ReadLease lease,
+        final DiskRoom room, final Receiver receiver) {
+        this.tier = tier;
+        this.key = key;
+        this.replicaId = replicaId;
+        this.lease = lease;
+        this.room = room;
+        this.receiver = receiver;
+    }
+
+    /**
+     * Starts to read.
+     *
+     * @param lease    on the value; closed at the end of the read, or when this throws.
+     * @param given    where to; null for memory of the memory tier or staging memory.
+     * @param receiver takes the value.
+     * @param alone    whether the caller finishes this read before it starts another.
+     */
+    static DiskRead start(final DiskTier tier, final ObjectKey key, final long replicaId, final ReadLease lease,
+        final DiskRoom given, final Receiver receiver, final boolean alone) {
         DiskRead read = null;
         try {
-            read = new DiskRead(tier, key, object, replicaId, lease);
-            read.transfer = lease.read(read.memory, alone);
+            final DiskRoom room = given != null ? given
+                : DiskRoom.take(tier, key, lease.value().version(), lease.value().size());
+            read = new DiskRead(tier, key, replicaId, lease, room, receiver);
+            read.transfer = lease.read(room.slice(), alone);
             return read;
         } catch (final RuntimeException e) {
             if (read == null) {
@@ -70,75 +70,53 @@ final class DiskRead {
         }
     }
 
-    /**
-     * Waits for the bytes and gives them to the caller.
-     *
-     * @param offset first byte of the part.
-     * @param length bytes of the part.
-     * @param target the caller's memory.
-     * @return false when the bytes could not be read or are wrong; the replica is then forgotten.
-     */
-    boolean finish(final long offset, final long length, final List<MemorySegment> target) {
-        boolean good = false;
+    @Override
+    public String finish() {
+        final long size = lease.value().size();
+        final long version = lease.value().version();
+        String problem = "the caller's memory could not be filled";
         try {
-            good = arrived();
-            if (good) {
-                ScatterGather.scatter(memory.segment(), offset, length, target);
+            problem = arrived(size);
+            if (problem == null) {
+                receiver.accept(room.slice().segment().asSlice(0, size));
             }
-        } finally {
-            end(good);
-        }
-        if (good) {
-            tier.counters().diskHits.increment();
-            tier.counters().diskReadBytes.add(object.size());
-        } else {
-            tier.dropUnreadable(key, object.version(), replicaId);
-        }
-        return good;
-    }
-
-    /** Waits and gives everything back, without using the bytes. */
-    void abandon() {
-        try {
-            end(arrived());
-        } catch (final RuntimeException e) {
-            end(false);
+        } catch (final RuntimeException | Error e) {
+            // What is wrong with the caller's memory is not wrong with the value.
+            end(problem == null);
             throw e;
         }
+        end(problem == null);
+        if (problem == null) {
+            tier.counters().diskHits.increment();
+            tier.counters().diskReadBytes.add(size);
+        } else {
+            LOG.log(System.Logger.Level.WARNING, "value {0} is dropped from the disk: {1}", key, problem);
+            tier.dropUnreadable(key, version, replicaId);
+        }
+        return problem;
     }
 
-    private boolean arrived() {
+    private String arrived(final long size) {
         try {
             transfer.await();
         } catch (final TransferException e) {
             tier.counters().ioErrors.increment();
-            LOG.log(System.Logger.Level.WARNING, "value {0} could not be read from disk and is dropped there: {1}", key,
-                e.getMessage());
-            return false;
+            return "it could not be read: " + e.getMessage();
         }
-        if (!tier.config().verifyDiskReads()) {
-            return true;
+        if (!tier.settings().verify()) {
+            return null;
         }
         final long expected = lease.value().checksum();
-        final long found = BlockHash.xxh64(memory.segment().asSlice(0, object.size()));
+        final long found = BlockHash.xxh64(room.slice().segment().asSlice(0, size));
         if (found != expected) {
             tier.counters().checksumMismatches.increment();
-            LOG.log(System.Logger.Level.WARNING, "value {0} read from disk has checksum {1}, written was {2}; it is "
-                + "dropped there", key, Long.toHexString(found), Long.toHexString(expected));
-            return false;
+            return "it has checksum " + Long.toHexString(found) + ", written was " + Long.toHexString(expected);
         }
-        return true;
+        return null;
     }
 
     private void end(final boolean good) {
         lease.close();
-        if (promotion.accepted()) {
-            tier.master().apply(new DiskCommand.PromotionEnd(tier.clientId(), key, promotion.replicaId(), good));
-            if (good) {
-                tier.counters().memoryWrittenBytes.add(object.size());
-            }
-        } else {
-            piece.close();
-        }
+        room.end(good);
     }
 }

@@ -1,16 +1,16 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
@@ -28,46 +28,58 @@ import java.util.UUID;
 import org.agrona.CloseHelper;
 
 /**
- * The disk of an embedded store: transfer engine, backend, staging memory and the offloader.
+ * A client's disk: transfer engine, backend, staging memory and the offloader.
  *
- * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> closed after the last call on the store has ended.
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> mounted once after it was opened, and again when the master has
+ * forgotten it; closed after the last call on the store has ended.
  */
 final class DiskTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(DiskTier.class.getName());
+    /** Values that are offered to the master, or asked for, in one command. */
+    private static final int STEP = 1024;
 
     private final UUID clientId;
-    private final StoreConfig config;
+    private final DiskSettings settings;
     private final Master master;
-    private final HostRegion memory;
+    private final ReplicaMemory memory;
     private final Counters counters;
     private final TransferEngine engine;
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
 
-    private DiskTier(final StoreConfig config, final Master master, final HostRegion memory, final Counters counters,
-        final UUID clientId, final TransferEngine engine, final StorageBackend backend) {
+    /**
+     * What a get wants of the disk.
+     *
+     * @param request   the get.
+     * @param object    what the master said.
+     * @param replicaId the replica on this disk.
+     */
+    record Wanted(ReadRequest request, ReadReply object, long replicaId) {
+    }
+
+    private DiskTier(final DiskSettings settings, final UUID clientId, final Master master, final ReplicaMemory memory,
+        final Counters counters, final TransferEngine engine, final StorageBackend backend) {
         this.clientId = clientId;
-        this.config = config;
+        this.settings = settings;
         this.master = master;
         this.memory = memory;
         this.counters = counters;
         this.engine = engine;
         this.backend = backend;
         this.staging = new Staging();
-        this.offloader = new Offloader(clientId, master, backend, memory, counters, config.closeTimeoutMs());
+        this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
+            this::removeDropped);
     }
 
-    static DiskTier open(final StoreConfig config, final StoreHooks hooks, final UUID clientId, final Master master,
-        final HostRegion memory, final Counters counters) {
-        final TransferEngine engine = openEngine(config, hooks);
+    static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+        final ReplicaMemory memory, final Counters counters) {
+        final TransferEngine engine = openEngine(settings, hooks);
         StorageBackend backend = null;
         try {
-            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(config.directory(),
-                config.diskBytes(), config.diskHighWatermark(), config.diskLowWatermark()), engine, hooks.files());
-            final DiskTier tier = new DiskTier(config, master, memory, counters, clientId, engine, backend);
-            tier.mount(clientId);
-            return tier;
+            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
+                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, hooks.files());
+            return new DiskTier(settings, clientId, master, memory, counters, engine, backend);
         } catch (final RuntimeException e) {
             CloseHelper.closeAll(backend, engine);
             throw e;
@@ -78,35 +90,62 @@ final class DiskTier implements AutoCloseable {
      * Files by the C library, whose reads a calling thread does by itself; where {@code MC_TENT_CONF} is set, by the
      * transports for files that it switches on.
      */
-    private static TransferEngine openEngine(final StoreConfig config, final StoreHooks hooks) {
+    private static TransferEngine openEngine(final DiskSettings settings, final StoreHooks hooks) {
         final TransferConfig base =
-            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs());
+            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), settings.closeTimeoutMs());
         final Optional<TentConfig> tent = TentConfig.from(hooks.environment());
         tent.ifPresent(set -> set.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
         final List<Transport> transports = new ArrayList<>();
         transports.add(new MemoryTransport());
         if (tent.isPresent() && tent.get().uring()) {
-            transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, config.directIo()));
+            transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, settings.directIo()));
         }
-        transports.add(new PosixTransport(hooks.files(), config.ioThreads(), config.directIo()));
+        transports.add(new PosixTransport(hooks.files(), settings.ioThreads(), settings.directIo()));
         return TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
     }
 
-    private void mount(final UUID clientId) {
-        master.apply(new DiskCommand.MountDisk(clientId, "", config.diskBytes()));
-        final List<StoredValue> found = backend.recovered();
-        final List<Boolean> adopted = master.apply(new DiskCommand.AdoptDisk(clientId,
-            found.stream().map(Offloader::object).toList()));
-        for (int i = 0; i < found.size(); i++) {
-            if (!adopted.get(i)) {
-                backend.remove(found.get(i).key(), found.get(i).version());
+    /**
+     * Offers the disk, and what is on it, to the master. What it does not want is removed.
+     *
+     * @param endpoint where this client answers reads of others; empty in the process of the master.
+     */
+    void mount(final String endpoint) {
+        master.apply(new DiskCommand.MountDisk(clientId, endpoint, settings.bytes()));
+        final List<StoredValue> found = backend.stored();
+        for (int from = 0; from < found.size(); from += STEP) {
+            final List<StoredValue> part = found.subList(from, Math.min(found.size(), from + STEP));
+            final List<Boolean> adopted = master.apply(new DiskCommand.AdoptDisk(clientId,
+                part.stream().map(Offloader::object).toList()));
+            for (int i = 0; i < part.size(); i++) {
+                if (!adopted.get(i)) {
+                    backend.remove(part.get(i).key(), part.get(i).version());
+                }
             }
         }
         offloader.start();
     }
 
-    void wakeOffloader() {
-        offloader.wake();
+    /** Removes what the master has forgotten since the last time. */
+    void removeDropped() {
+        List<DiskCommand.StoredVersion> dropped;
+        do {
+            dropped = master.apply(new DiskCommand.FetchDrops(clientId, STEP));
+            dropped.forEach(value -> removeQuietly(value.key(), value.version()));
+        } while (!dropped.isEmpty());
+    }
+
+    /** The master has work for this disk. Never blocks. */
+    void workQueued(final WorkKind kind) {
+        if (kind == WorkKind.OFFLOADS) {
+            offloader.wake();
+        } else if (kind == WorkKind.DROPS) {
+            offloader.wakeForDrops();
+        }
+    }
+
+    /** Whether the master does not know all that is on the disk, since an answer to it was lost: mount it again. */
+    boolean takeUnsettled() {
+        return offloader.takeUnsettled();
     }
 
     /**
@@ -127,30 +166,71 @@ final class DiskTier implements AutoCloseable {
         return backend.usedBytes();
     }
 
+    /** How many values it has. */
+    int values() {
+        return backend.stored().size();
+    }
+
     /**
      * Starts to read a value: into memory of the memory tier when the master gives some, so that it is promoted by the
-     * same read, else into staging memory.
+     * same read, else into staging memory. A value that is not there, or not right, is reported to the master.
      *
-     * @param alone whether the caller finishes this read before it starts another.
-     * @return the read, or null when the backend does not have the value.
+     * @param length bytes that the get wants.
+     * @param alone  whether the caller finishes this read before it starts another.
      */
-    DiskRead startRead(final ObjectKey key, final ReadReply object, final long replicaId, final boolean alone) {
-        final StorageBackend.ReadLease lease = backend.acquire(key, object.version());
+    Move startRead(final Wanted wanted, final long length, final boolean alone) {
+        final ReadRequest request = wanted.request();
+        return startRead(request.key(), wanted.object().version(), wanted.object().size(), wanted.replicaId(), null,
+            value -> ScatterGather.scatter(value, request.offset(), length, request.target()), alone);
+    }
+
+    /**
+     * Starts to read a value for another client.
+     *
+     * @param target memory of at least the padded size.
+     */
+    Move startRead(final OwnerProtocol.Wanted wanted, final RegionSlice target) {
+        return startRead(wanted.key(), wanted.version(), wanted.size(), wanted.replicaId(), DiskRoom.of(target),
+            value -> { }, false);
+    }
+
+    private Move startRead(final ObjectKey key, final long version, final long size, final long replicaId,
+        final DiskRoom room, final DiskRead.Receiver receiver, final boolean alone) {
+        final StorageBackend.ReadLease lease = backend.acquire(key, version);
         if (lease == null) {
-            master.apply(new ObjectCommand.ReplicaUnreadable(key, object.version(), replicaId));
-            return null;
+            master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
+            return Move.failed("it is not on the disk any more");
         }
-        return DiskRead.start(this, key, object, replicaId, lease, alone);
+        if (lease.value().size() != size) {
+            lease.close();
+            dropUnreadable(key, version, replicaId);
+            return Move.failed("it has another size on the disk");
+        }
+        return DiskRead.start(this, key, replicaId, lease, room, receiver, alone);
     }
 
     /** Forgets a value whose bytes could not be read or were wrong. */
     void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
         master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
+        removeQuietly(key, version);
+    }
+
+    /** Nobody waits for the removal; after a restart the value is found, is not wanted or fails again, and goes. */
+    private void removeQuietly(final ObjectKey key, final long version) {
         try {
             backend.remove(key, version);
         } catch (final StoreException e) {
-            // Nobody asked for the removal; after a restart the value is found, fails again and goes.
-            LOG.log(System.Logger.Level.WARNING, "the removal of unreadable value " + key + " could not be written", e);
+            LOG.log(System.Logger.Level.WARNING, "the removal of value " + key + " could not be written", e);
+        }
+    }
+
+    /** The bytes are where they should be, whether the master hears of it or not. */
+    void endPromotion(final ObjectKey key, final long replicaId, final boolean good) {
+        try {
+            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good));
+        } catch (final StoreException e) {
+            LOG.log(System.Logger.Level.WARNING, "the master could not be told that {0} was copied up; it frees the "
+                + "memory after a while by itself: {1}", key, e.getMessage());
         }
     }
 
@@ -158,15 +238,15 @@ final class DiskTier implements AutoCloseable {
         return clientId;
     }
 
-    StoreConfig config() {
-        return config;
+    DiskSettings settings() {
+        return settings;
     }
 
     Master master() {
         return master;
     }
 
-    HostRegion memory() {
+    ReplicaMemory memory() {
         return memory;
     }
 
@@ -193,7 +273,7 @@ final class DiskTier implements AutoCloseable {
             CloseHelper.closeAll(backend, engine);
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
-                + config.directory() + " could not be written anew; what was durable before still is", e);
+                + settings.directory() + " could not be written anew; what was durable before still is", e);
         } finally {
             if (!engine.abandoned()) {
                 staging.close();

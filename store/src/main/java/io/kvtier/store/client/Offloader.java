@@ -1,6 +1,6 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
@@ -15,9 +15,13 @@ import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.store.storage.StoredValue;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.agrona.CloseHelper;
 
 /**
  * The thread that copies values from memory to disk when the master asks for it: on memory pressure, not on a timer.
@@ -33,29 +37,49 @@ final class Offloader implements AutoCloseable {
     private final UUID clientId;
     private final Master master;
     private final StorageBackend backend;
-    private final HostRegion memory;
+    private final ReplicaMemory memory;
     private final Counters counters;
     private final long closeTimeoutMs;
+    private final Runnable removeDropped;
+    private final AtomicBoolean dropped = new AtomicBoolean();
     private final Semaphore work = new Semaphore(0);
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
+    private final AtomicBoolean started = new AtomicBoolean();
+    private final AtomicBoolean unsettled = new AtomicBoolean();
     private volatile boolean stopping;
 
-    Offloader(final UUID clientId, final Master master, final StorageBackend backend, final HostRegion memory,
-        final Counters counters, final long closeTimeoutMs) {
+    Offloader(final UUID clientId, final Master master, final StorageBackend backend, final ReplicaMemory memory,
+        final Counters counters, final long closeTimeoutMs, final Runnable removeDropped) {
         this.clientId = clientId;
         this.master = master;
         this.backend = backend;
         this.memory = memory;
         this.counters = counters;
         this.closeTimeoutMs = closeTimeoutMs;
+        this.removeDropped = removeDropped;
     }
 
+    /** Begins, or looks for work at once when it has begun. */
     void start() {
-        thread.start();
+        if (started.compareAndSet(false, true)) {
+            thread.start();
+        }
+        wake();
     }
 
     void wake() {
         work.release();
+    }
+
+    /** Has what the master has forgotten removed from the disk; by the thread, since the caller may hold its locks. */
+    void wakeForDrops() {
+        dropped.set(true);
+        work.release();
+    }
+
+    /** Whether the master does not know all that is on the disk, since an answer to it was lost. */
+    boolean takeUnsettled() {
+        return unsettled.getAndSet(false);
     }
 
     /** Ends the thread; a second call does nothing. */
@@ -80,7 +104,14 @@ final class Offloader implements AutoCloseable {
             work.acquireUninterruptibly();
             work.drainPermits();
             try {
+                if (dropped.getAndSet(false)) {
+                    removeDropped.run();
+                }
                 offloadAll();
+            } catch (final StoreException e) {
+                // What was fetched and not answered the master gives again when it has waited long enough.
+                LOG.log(System.Logger.Level.WARNING, "the master could not be asked what to offload: {0}",
+                    e.getMessage());
             } catch (final RuntimeException e) {
                 // A fault of the store. The thread lives on: without it every put would wait for room in vain.
                 LOG.log(System.Logger.Level.ERROR, "an offload ended in an unforeseen way", e);
@@ -108,19 +139,32 @@ final class Offloader implements AutoCloseable {
     }
 
     private List<Result> store(final List<OffloadTask> tasks) {
+        final Result gone = new Result(Outcome.REMOVED_MEANWHILE, 0, null);
+        final List<ReplicaMemory.OwnRange> ranges = new ArrayList<>(tasks.size());
+        final List<Item> items = new ArrayList<>(tasks.size());
         try {
-            final List<Item> items = tasks.stream().map(this::item).toList();
-            return backend.store(items, owner());
+            for (final OffloadTask task : tasks) {
+                final ReplicaMemory.OwnRange range = memory.own(task.source(), Units.padded(task.source().size()));
+                ranges.add(range);
+                if (range != null) {
+                    items.add(item(task, range.slice()));
+                }
+            }
+            final Iterator<Result> stored = backend.store(items, owner()).iterator();
+            // Memory that was taken back meanwhile: the master has forgotten the value as well.
+            return ranges.stream().map(range -> range == null ? gone : stored.next()).toList();
         } catch (final RuntimeException e) {
             return tasks.stream().map(task -> new Result(Outcome.FAILED, 0, e)).toList();
+        } finally {
+            CloseHelper.closeAll(ranges);
         }
     }
 
-    /** With the padding that every extent of the memory tier has; the put zeroed it. */
-    private Item item(final OffloadTask task) {
+    /** With the padding to a whole unit, which may hold an earlier value's bytes until here: nobody else reads it. */
+    private static Item item(final OffloadTask task, final RegionSlice memory) {
         final long size = task.source().size();
-        final long padded = Units.padded(size);
-        return new Item(task.key(), task.version(), memory.slice(task.source().offset(), padded), size);
+        memory.segment().asSlice(size).fill((byte) 0);
+        return new Item(task.key(), task.version(), memory, size);
     }
 
     private void answer(final OffloadTask task, final Result result) {
@@ -134,12 +178,19 @@ final class Offloader implements AutoCloseable {
             LOG.log(System.Logger.Level.WARNING, "offload of {0} ({1} bytes) failed: {2}", task.key(),
                 task.source().size(), result.cause().getMessage());
         }
-        final Ack ack = master.apply(new DiskCommand.OffloadDone(clientId, task, told, result.checksum()));
         if (result.outcome() == Outcome.STORED) {
             counters.diskWrittenBytes.add(task.source().size());
-            if (ack == Ack.STALE) {
+        }
+        try {
+            final Ack ack = master.apply(new DiskCommand.OffloadDone(clientId, task, told, result.checksum()));
+            if (result.outcome() == Outcome.STORED && ack == Ack.STALE) {
                 discard(task);
             }
+        } catch (final StoreException e) {
+            // The value stays on the disk; what the master knows of it is settled when it can be asked again.
+            unsettled.set(true);
+            LOG.log(System.Logger.Level.WARNING, "the master could not be told how the offload of {0} ended: {1}",
+                task.key(), e.getMessage());
         }
     }
 

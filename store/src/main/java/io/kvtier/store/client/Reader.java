@@ -1,158 +1,390 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.HostRegion;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.ReadDone;
+import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaSelection;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.storage.PieceHash;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.function.Supplier;
 
 /**
- * Gets: asks the master, picks a replica, copies. A memory replica is held from the answer to the end of the copy, so
- * no lease has to be long enough for it.
+ * Gets: asks the master, picks a replica, copies; when it cannot be read, the next one, and in the end a miss.
+ *
+ * <p>In the master's own process a memory replica is held from the answer to the end of the copy. Elsewhere a lease
+ * says for how long it stays: it counts from before the master was asked, and is looked at when the bytes are there.
+ * After its end they may be another value's, are not given out, and the master is asked again.
  *
  * <p><b>Threading:</b> stateless.
  */
 final class Reader {
-    /** Disk reads of one batch that are under way at the same time; bounds the memory they take. */
-    private static final int BATCH_WINDOW = 32;
+    private static final System.Logger LOG = System.getLogger(Reader.class.getName());
+    /** Copies of one batch that are under way at the same time; bounds the memory they take. */
+    private static final int WINDOW = 32;
+    /** Values of a batch that the master is asked for at once; what is read last must be read within its lease. */
+    private static final int CHUNK_ITEMS = 1024;
+    private static final long CHUNK_BYTES = 256L << 20;
+    /** Reads in a row that may take longer than their lease. */
+    private static final int MOST_LATE = 3;
+    /** How often the master is asked for one value: each time it knows of fewer replicas. */
+    private static final int MOST_ASKED = 64;
 
-    private final Locality locality;
-    private final Master master;
-    private final HostRegion memory;
-    private final DiskTier disk;
-    private final Counters counters;
+    private final Sources sources;
+    private final Terms terms;
 
-    /** A get that is either over or waits for the disk. */
-    private record Started(ReadRequest request, long valueSize, GetOutcome outcome, DiskRead read) {
-    }
-
-    /** A batch's disk read and where its result goes. */
-    private record Waiting(int index, Started started) {
+    /**
+     * Where values come from.
+     *
+     * @param locality what is near.
+     * @param master   knows the replicas.
+     * @param memory   reaches those in memory.
+     * @param disk     this client's own; null without one.
+     * @param owners   reach other clients' disks; null where there are none.
+     * @param counters of the store.
+     */
+    record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, DiskTier disk, OwnerReads owners,
+                   Counters counters) {
     }
 
     /**
-     * A reader.
+     * How values are read.
      *
-     * @param disk null without a disk tier.
+     * @param hold      whether memory replicas are held, instead of leased.
+     * @param verify    whether values that have a checksum are compared with it.
+     * @param timeoutMs milliseconds for a transfer.
      */
-    Reader(final Locality locality, final Master master, final HostRegion memory, final DiskTier disk,
-        final Counters counters) {
-        this.locality = locality;
-        this.master = master;
-        this.memory = memory;
-        this.disk = disk;
-        this.counters = counters;
+    record Terms(boolean hold, boolean verify, long timeoutMs) {
+        /**
+         * In the process of the master. Memory of this process that nobody else writes is not compared: it would cost a
+         * hit more than its copy.
+         */
+        static final Terms HELD = new Terms(true, false, 0);
+    }
+
+    /** A copy of a replica under way. */
+    private record Copy(ObjectRead read, Replica replica, long length, Move move) {
+    }
+
+    Reader(final Sources sources, final Terms terms) {
+        this.sources = sources;
+        this.terms = terms;
     }
 
     GetOutcome get(final ReadRequest request) {
+        return get(new ObjectRead(request, 0));
+    }
+
+    private GetOutcome get(final ObjectRead read) {
         while (true) {
-            final GetOutcome outcome = finish(start(request, true));
+            final long now = System.nanoTime();
+            read.answered(now, sources.master().apply(new ReadStart(read.request().key(), terms.hold())));
+            GetOutcome outcome;
+            try {
+                outcome = attempt(read);
+            } finally {
+                letGo(read);
+            }
             if (outcome != null) {
                 return outcome;
             }
         }
     }
 
+    /** Null when the master must be asked again. */
+    private GetOutcome attempt(final ObjectRead read) {
+        while (true) {
+            final Replica best = best(read);
+            if (best == null) {
+                return none(read);
+            }
+            final GetOutcome outcome = finish(start(read, best, true));
+            if (outcome != null) {
+                return outcome;
+            }
+            if (read.isStale()) {
+                return null;
+            }
+        }
+    }
+
+    /** No replica is left: a miss, unless the master may know of others. */
+    private GetOutcome none(final ObjectRead read) {
+        if (read.isStale() && read.asked() < MOST_ASKED) {
+            return null;
+        }
+        sources.counters().misses.increment();
+        return GetOutcome.MISS;
+    }
+
+    private Replica best(final ObjectRead read) {
+        final ReadReply object = read.object();
+        return object.found()
+            ? ReplicaSelection.best(object.replicas(), sources.locality().get(), read.failed()) : null;
+    }
+
+    private Copy start(final ObjectRead read, final Replica replica, final boolean alone) {
+        final ReadRequest request = read.request();
+        final ReadReply object = read.object();
+        final long length = request.lengthOf(object.size());
+        final Move move = switch (replica.descriptor()) {
+            case ReplicaDescriptor.Memory memory -> sources.memory().startRead(memory, request.offset(), length,
+                request.target(), terms.timeoutMs());
+            case ReplicaDescriptor.LocalDisk own when isOwn(own) ->
+                sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
+            case ReplicaDescriptor.LocalDisk other when sources.owners() != null -> sources.owners()
+                .read(other.transportEndpoint(), List.of(new OwnerReads.Wanted(read, replica.id(), length))).getFirst();
+            default -> Move.failed("this client does not reach replicas of kind " + replica.type());
+        };
+        return new Copy(read, replica, length, move);
+    }
+
+    private boolean isOwn(final ReplicaDescriptor.LocalDisk replica) {
+        return sources.disk() != null && replica.clientId().equals(sources.disk().clientId());
+    }
+
+    /** Waits for the bytes; null when they are not there: it failed, or the master is to be asked again. */
+    private GetOutcome finish(final Copy copy) {
+        final ObjectRead read = copy.read();
+        final String problem = copy.move().finish();
+        final boolean memory = copy.replica().type() == ReplicaType.MEMORY;
+        if (problem != null) {
+            LOG.log(System.Logger.Level.DEBUG, "{0} could not be read from a {1} replica: {2}", read.request().key(),
+                copy.replica().type(), problem);
+            // The master has been told of a value that is gone from a disk; and where others are is not sure when the
+            // lease is over.
+            read.failed(copy.replica(), isOwnDisk(copy.replica()) || isOver(read));
+            return null;
+        }
+        if (memory && isOver(read)) {
+            tooLate(read);
+            return null;
+        }
+        // A value from this client's own disk has been compared.
+        if (!isOwnDisk(copy.replica()) && !isIntact(read, copy.length())) {
+            read.failed(copy.replica(), false);
+            return null;
+        }
+        if (memory) {
+            sources.counters().memoryHits.increment();
+            sources.counters().memoryReadBytes.add(copy.length());
+        }
+        return new GetOutcome(true, read.object().size(), copy.replica().type());
+    }
+
+    private boolean isOver(final ObjectRead read) {
+        return !terms.hold() && read.leaseLeftMs() <= 0;
+    }
+
+    private void tooLate(final ObjectRead read) {
+        if (read.late() == MOST_LATE) {
+            throw new StoreException(ErrorCode.LEASE_EXPIRED, "value " + read.request().key() + " of "
+                + read.object().size() + " bytes took longer to read than its lease of " + read.object().leaseMs()
+                + " ms, " + MOST_LATE + " times; give the master a longer lease, or read the value in parts");
+        }
+        read.again();
+    }
+
+    private boolean isOwnDisk(final Replica replica) {
+        return replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && isOwn(disk);
+    }
+
+    /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
+    private boolean isIntact(final ObjectRead read, final long length) {
+        final ReadReply object = read.object();
+        final ReadRequest request = read.request();
+        if (!object.checksummed() || !terms.verify() || length != object.size()) {
+            return true;
+        }
+        final long found = PieceHash.xxh64(request.target(), object.size());
+        if (found == object.checksum()) {
+            return true;
+        }
+        sources.counters().checksumMismatches.increment();
+        LOG.log(System.Logger.Level.WARNING, "value {0} has checksum {1}, written was {2}; another replica is tried",
+            request.key(), Long.toHexString(found), Long.toHexString(object.checksum()));
+        return false;
+    }
+
+    private void letGo(final ObjectRead read) {
+        if (read.object().held() != 0) {
+            sources.master().apply(new ReadDone(read.request().key(), read.object().held()));
+        }
+    }
+
     List<BatchResult<GetOutcome>> getBatch(final List<ReadRequest> requests) {
         @SuppressWarnings({"unchecked", "rawtypes"}) // An array of a generic type cannot be made otherwise.
         final BatchResult<GetOutcome>[] results = new BatchResult[requests.size()];
-        final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
-        try {
-            for (int i = 0; i < requests.size(); i++) {
-                startOne(requests.get(i), i, results, waiting);
-                if (waiting.size() == BATCH_WINDOW) {
-                    finishOne(waiting.remove(), results);
-                }
+        int from = 0;
+        while (from < requests.size()) {
+            long bytes = 0;
+            int to = from;
+            while (to < requests.size() && to - from < CHUNK_ITEMS && (to == from || bytes <= CHUNK_BYTES)) {
+                bytes += ScatterGather.byteSize(requests.get(to).target());
+                to++;
             }
-            while (!waiting.isEmpty()) {
-                finishOne(waiting.remove(), results);
-            }
-        } finally {
-            waiting.forEach(left -> left.started().read().abandon());
+            new BatchRead(requests, results, from, to).run();
+            from = to;
         }
         return Arrays.asList(results);
     }
 
-    private void startOne(final ReadRequest request, final int index, final BatchResult<GetOutcome>[] results,
-        final ArrayDeque<Waiting> waiting) {
-        try {
-            final Started started = start(request, false);
-            if (started.read() == null) {
-                results[index] = new BatchResult<>(started.outcome(), null);
-            } else {
-                waiting.add(new Waiting(index, started));
+    /** A part of a batch that the master is asked for at once. */
+    private final class BatchRead {
+        private final List<ReadRequest> requests;
+        private final BatchResult<GetOutcome>[] results;
+        private final int from;
+        private final int to;
+        private final ObjectRead[] reads;
+        private final ArrayDeque<Copy> moving = new ArrayDeque<>();
+        /** Of other clients' disks, by owner. */
+        private final Map<String, List<Copy>> remote = new LinkedHashMap<>();
+
+        BatchRead(final List<ReadRequest> requests, final BatchResult<GetOutcome>[] results, final int from,
+            final int to) {
+            this.requests = requests;
+            this.results = results;
+            this.from = from;
+            this.to = to;
+            this.reads = new ObjectRead[to];
+        }
+
+        void run() {
+            if (!ask()) {
+                return;
             }
-        } catch (final RuntimeException e) {
-            results[index] = failed(e);
-        }
-    }
-
-    private void finishOne(final Waiting next, final BatchResult<GetOutcome>[] results) {
-        try {
-            final GetOutcome outcome = finish(next.started());
-            results[next.index()] = new BatchResult<>(outcome == null ? get(next.started().request()) : outcome, null);
-        } catch (final RuntimeException e) {
-            results[next.index()] = failed(e);
-        }
-    }
-
-    static <T> BatchResult<T> failed(final RuntimeException e) {
-        return new BatchResult<>(null, e instanceof StoreException known ? known
-            : new StoreException(ErrorCode.INTERNAL_ERROR, String.valueOf(e.getMessage()), e));
-    }
-
-    private Started start(final ReadRequest request, final boolean alone) {
-        while (true) {
-            final ReadReply object = master.apply(new ObjectCommand.ReadStart(request.key(), true));
-            final Replica best = ReplicaSelection.best(object.replicas(), locality, Set.of());
-            if (!object.found() || best == null) {
-                counters.misses.increment();
-                return new Started(request, 0, GetOutcome.MISS, null);
+            try {
+                for (int i = from; i < to; i++) {
+                    startOne(i);
+                }
+                while (!moving.isEmpty()) {
+                    finishOne(moving.remove());
+                }
+                remote.forEach(this::readFrom);
+            } finally {
+                moving.forEach(copy -> copy.move().finish());
+                letAllGo();
             }
-            if (best.descriptor() instanceof ReplicaDescriptor.Memory range) {
-                return new Started(request, object.size(), copy(request, object, range), null);
+            for (int i = from; i < to; i++) {
+                if (results[i] == null) {
+                    resume(i);
+                }
             }
-            request.lengthOf(object.size());
-            final DiskRead read = disk.startRead(request.key(), object, best.id(), alone);
-            if (read != null) {
-                return new Started(request, object.size(), null, read);
+        }
+
+        /** False when nothing came of it. */
+        private boolean ask() {
+            final List<ReadStart> commands = new ArrayList<>(to - from);
+            for (int i = from; i < to; i++) {
+                commands.add(new ReadStart(requests.get(i).key(), terms.hold()));
             }
-            // Evicted since the master answered; it has been told, so asking again ends.
+            final long now = System.nanoTime();
+            final List<BatchResult<ReadReply>> replies;
+            try {
+                replies = sources.master().apply(new Batch<ReadReply>(commands));
+            } catch (final RuntimeException e) {
+                for (int i = from; i < to; i++) {
+                    results[i] = BatchCalls.failed(e);
+                }
+                return false;
+            }
+            for (int i = from; i < to; i++) {
+                final BatchResult<ReadReply> reply = replies.get(i - from);
+                if (reply.failure() != null) {
+                    results[i] = BatchCalls.failed(reply.failure());
+                } else {
+                    reads[i] = new ObjectRead(requests.get(i), i);
+                    reads[i].answered(now, reply.outcome());
+                }
+            }
+            return true;
         }
-    }
 
-    private GetOutcome copy(final ReadRequest request, final ReadReply object, final ReplicaDescriptor.Memory range) {
-        try {
-            final long length = request.lengthOf(object.size());
-            ScatterGather.scatter(memory.segment(), range.offset() + request.offset(), length, request.target());
-            counters.memoryReadBytes.add(length);
-        } finally {
-            master.apply(new ObjectCommand.ReadDone(request.key(), object.held()));
+        private void startOne(final int index) {
+            final ObjectRead read = reads[index];
+            if (read == null) {
+                return;
+            }
+            try {
+                final Replica best = best(read);
+                if (best == null) {
+                    results[index] = new BatchResult<>(none(read), null);
+                    return;
+                }
+                if (sources.owners() != null && best.descriptor() instanceof ReplicaDescriptor.LocalDisk disk
+                    && !isOwn(disk)) {
+                    remote.computeIfAbsent(disk.transportEndpoint(), owner -> new ArrayList<>())
+                        .add(new Copy(read, best, read.request().lengthOf(read.object().size()), null));
+                    return;
+                }
+                moving.add(start(read, best, false));
+                if (moving.size() == WINDOW) {
+                    finishOne(moving.remove());
+                }
+            } catch (final RuntimeException e) {
+                results[index] = BatchCalls.failed(e);
+            }
         }
-        counters.memoryHits.increment();
-        return new GetOutcome(true, object.size(), ReplicaType.MEMORY);
-    }
 
-    /** Null when the bytes could not be read, and the replica has been forgotten: try again. */
-    private static GetOutcome finish(final Started started) {
-        if (started.read() == null) {
-            return started.outcome();
+        private void finishOne(final Copy copy) {
+            final int index = copy.read().index();
+            try {
+                final GetOutcome outcome = finish(copy);
+                results[index] = outcome == null ? null : new BatchResult<>(outcome, null);
+            } catch (final RuntimeException e) {
+                results[index] = BatchCalls.failed(e);
+            }
         }
-        final ReadRequest request = started.request();
-        final boolean good = started.read().finish(request.offset(), request.lengthOf(started.valueSize()),
-            request.target());
-        return good ? new GetOutcome(true, started.valueSize(), ReplicaType.LOCAL_DISK) : null;
+
+        private void readFrom(final String owner, final List<Copy> wanted) {
+            for (int at = 0; at < wanted.size(); at += WINDOW) {
+                final List<Copy> part = wanted.subList(at, Math.min(wanted.size(), at + WINDOW));
+                final List<Move> moves = sources.owners().read(owner, part.stream()
+                    .map(copy -> new OwnerReads.Wanted(copy.read(), copy.replica().id(), copy.length())).toList());
+                for (int i = 0; i < part.size(); i++) {
+                    final Copy copy = part.get(i);
+                    moving.add(new Copy(copy.read(), copy.replica(), copy.length(), moves.get(i)));
+                }
+                while (!moving.isEmpty()) {
+                    finishOne(moving.remove());
+                }
+            }
+        }
+
+        private void letAllGo() {
+            final List<ReadDone> held = new ArrayList<>();
+            for (int i = from; i < to; i++) {
+                if (reads[i] != null && reads[i].object().held() != 0) {
+                    held.add(new ReadDone(requests.get(i).key(), reads[i].object().held()));
+                }
+            }
+            if (!held.isEmpty()) {
+                sources.master().apply(new Batch<ObjectCommand.Ack>(held));
+            }
+        }
+
+        /** What could not be read at the first attempt: other replicas, one value at a time. */
+        private void resume(final int index) {
+            try {
+                results[index] = new BatchResult<>(get(reads[index]), null);
+            } catch (final RuntimeException e) {
+                results[index] = BatchCalls.failed(e);
+            }
+        }
     }
 }

@@ -43,6 +43,11 @@ final class ScatterGather {
         }
     }
 
+    /** Whether a transfer may use the memory itself: it does not move, and any thread may touch it. */
+    static boolean isShared(final MemorySegment piece) {
+        return piece.isNative() && piece.isAccessibleBy(OTHER);
+    }
+
     /** Refuses memory that only the calling thread may touch. */
     static void requireShared(final List<MemorySegment> pieces) {
         for (int i = 0; i < pieces.size(); i++) {

@@ -1,19 +1,26 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.HostRegion;
+import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
-import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.Master;
-import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.PutEnd;
+import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
-import io.kvtier.store.replica.ReplicaDescriptor;
-import io.kvtier.transport.Gate;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -21,81 +28,255 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Puts: asks the master for memory, waits for room where some is coming, copies, and tells the master how it ended.
  *
- * <p><b>Threading:</b> stateless.
+ * <p>A value is written by a deadline, counted from before the master was asked: long after it the master may give the
+ * memory to others, and a late write would be theirs.
+ *
+ * <p><b>Threading:</b> thread-safe.
  */
 final class Writer {
+    /** Values of one round of a batch; a value becomes readable, and may be evicted, when its round has ended. */
+    private static final int ROUND_ITEMS = 1024;
+    private static final long ROUND_BYTES = 64L << 20;
+    /** Copies of one batch that are under way at the same time. */
+    private static final int WINDOW = 32;
+    private static final System.Logger LOG = System.getLogger(Writer.class.getName());
+
     private final UUID clientId;
     private final AtomicLong attempts = new AtomicLong();
-    private final StoreConfig config;
     private final Master master;
-    private final HostRegion memory;
-    private final Pressure pressure;
-    private final Gate gate;
+    private final PutStarts starts;
+    private final ReplicaMemory memory;
     private final Counters counters;
+    private final long writeTimeoutMs;
 
-    Writer(final UUID clientId, final StoreConfig config, final Master master, final HostRegion memory,
-        final Pressure pressure,
-        final Gate gate, final Counters counters) {
+    /**
+     * A value to be put.
+     *
+     * @param key     its name.
+     * @param source  its bytes.
+     * @param options how it is stored.
+     * @param replace whether an earlier one is replaced.
+     */
+    record Value(ObjectKey key, List<MemorySegment> source, PutOptions options, boolean replace) {
+    }
+
+    /** The values of a batch, and what became of them. */
+    private record Round(List<Value> values, BatchResult<PutOutcome>[] results) {
+        void failed(final int index, final Throwable why) {
+            results[index] = BatchCalls.failed(why);
+        }
+
+        void done(final int index, final PutOutcome outcome) {
+            results[index] = new BatchResult<>(outcome, null);
+        }
+    }
+
+    /**
+     * A writer.
+     *
+     * @param starts         starts puts.
+     * @param writeTimeoutMs milliseconds from before the master is asked until all bytes must be written.
+     */
+    Writer(final UUID clientId, final Master master, final PutStarts starts, final ReplicaMemory memory,
+        final Counters counters, final long writeTimeoutMs) {
         this.clientId = clientId;
-        this.config = config;
         this.master = master;
+        this.starts = starts;
         this.memory = memory;
-        this.pressure = pressure;
-        this.gate = gate;
         this.counters = counters;
+        this.writeTimeoutMs = writeTimeoutMs;
     }
 
-    PutOutcome put(final ObjectKey key, final List<MemorySegment> source) {
-        final long size = ScatterGather.byteSize(source);
-        long deadline = 0;
-        while (true) {
-            final long seen = pressure.epoch();
-            switch (master.apply(new ObjectCommand.PutStart(clientId, attempts.incrementAndGet(), key, size,
-                PutOptions.DEFAULT, false))) {
-                case PutStartReply.Started started -> {
-                    write(key, source, size, started);
-                    return PutOutcome.STORED;
-                }
-                case PutStartReply.Taken taken -> {
-                    return taken.outcome();
-                }
-                case PutStartReply.TooLarge large -> throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + key
-                    + " has " + size + " bytes, the memory tier holds values of at most " + large.largest()
-                    + "; raise memoryBytes or cut the value");
-                case PutStartReply.NoSpace none -> {
-                    if (deadline == 0) {
-                        deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(config.putTimeoutMs());
-                        counters.putWaits.increment();
-                    }
-                    if (!none.mayComeFree() || !pressure.await(seen, deadline)) {
-                        return PutOutcome.NO_SPACE;
-                    }
-                    if (gate.isClosed()) {
-                        throw EmbeddedStore.closedException();
-                    }
-                }
-            }
+    PutOutcome put(final Value value) {
+        final PutStart command = command(value);
+        final PutStarts.Answer answer = starts.start(command);
+        if (!(answer.reply() instanceof PutStartReply.Started started)) {
+            return refused(command, answer.reply());
         }
+        final ValueWrite write = new ValueWrite(0, value, started, command.size());
+        write(write, answer.askedNanos());
+        if (!write.isGood()) {
+            revokeQuietly(write);
+            throw write.thrown();
+        }
+        requireDone(write, master.apply(end(write)));
+        return PutOutcome.STORED;
     }
 
-    private void write(final ObjectKey key, final List<MemorySegment> source, final long size,
-        final PutStartReply.Started started) {
-        boolean written = false;
-        try {
-            final MemorySegment region = memory.segment();
-            final long offset = ((ReplicaDescriptor.Memory) started.replicas().getFirst().descriptor()).offset();
-            ScatterGather.gather(source, region, offset);
-            // The rest of the last unit goes to the disk with the value: no earlier value's bytes may be in it.
-            region.asSlice(offset + size, Units.padded(size) - size).fill((byte) 0);
-            written = true;
-        } finally {
-            if (written) {
-                master.apply(new ObjectCommand.PutEnd(clientId, key, started.version(), ObjectCommand.Scope.ALL,
-                    false, 0));
-                counters.memoryWrittenBytes.add(size);
+    List<BatchResult<PutOutcome>> putBatch(final List<Value> values) {
+        @SuppressWarnings({"unchecked", "rawtypes"}) // An array of a generic type cannot be made otherwise.
+        final BatchResult<PutOutcome>[] results = new BatchResult[values.size()];
+        final Round round = new Round(values, results);
+        List<Integer> left = new ArrayList<>(values.size());
+        for (int i = 0; i < values.size(); i++) {
+            left.add(i);
+        }
+        while (!left.isEmpty()) {
+            left = putRound(round, left);
+        }
+        return Arrays.asList(results);
+    }
+
+    /**
+     * Puts the first of some values, as many as fit a round. A key that comes twice waits for the next round, so that
+     * it is answered as if they came one after the other. Returns those that are left.
+     */
+    private List<Integer> putRound(final Round round, final List<Integer> indices) {
+        final List<Integer> now = new ArrayList<>();
+        final List<Integer> later = new ArrayList<>();
+        final List<PutStart> commands = new ArrayList<>();
+        final Set<ObjectKey> keys = new HashSet<>();
+        long bytes = 0;
+        for (final int index : indices) {
+            final PutStart command = command(round.values().get(index));
+            final boolean room = now.isEmpty() || now.size() < ROUND_ITEMS && bytes + command.size() <= ROUND_BYTES;
+            if (room && later.isEmpty() && keys.add(command.key())) {
+                now.add(index);
+                commands.add(command);
+                bytes += command.size();
             } else {
-                master.apply(new ObjectCommand.PutRevoke(clientId, key, started.version(), ObjectCommand.Scope.ALL));
+                later.add(index);
             }
         }
+        final List<Integer> waiting = startAll(round, now, commands);
+        for (final int index : waiting) {
+            try {
+                round.done(index, put(round.values().get(index)));
+            } catch (final RuntimeException e) {
+                round.failed(index, e);
+            }
+        }
+        return later;
+    }
+
+    /** Returns the values that may yet find room. */
+    private List<Integer> startAll(final Round round, final List<Integer> indices, final List<PutStart> commands) {
+        final long asked = System.nanoTime();
+        final List<BatchResult<PutStartReply>> replies;
+        try {
+            replies = master.apply(new Batch<>(commands));
+        } catch (final RuntimeException e) {
+            indices.forEach(index -> round.failed(index, e));
+            return List.of();
+        }
+        final List<Integer> waiting = new ArrayList<>();
+        final List<ValueWrite> writes = new ArrayList<>();
+        for (int i = 0; i < indices.size(); i++) {
+            final int index = indices.get(i);
+            try {
+                switch (replies.get(i).orThrow()) {
+                    case PutStartReply.Started started ->
+                        writes.add(new ValueWrite(index, round.values().get(index), started, commands.get(i).size()));
+                    case PutStartReply.NoSpace none when none.mayComeFree() -> waiting.add(index);
+                    case PutStartReply other -> round.done(index, refused(commands.get(i), other));
+                }
+            } catch (final RuntimeException e) {
+                round.failed(index, e);
+            }
+        }
+        writeAll(writes, asked);
+        endAll(round, writes);
+        return waiting;
+    }
+
+    private void writeAll(final List<ValueWrite> writes, final long askedNanos) {
+        final ArrayDeque<ValueWrite> moving = new ArrayDeque<>();
+        try {
+            for (final ValueWrite write : writes) {
+                write.start(memory, leftMs(askedNanos));
+                moving.add(write);
+                if (moving.size() == WINDOW) {
+                    moving.remove().finish(leftMs(askedNanos));
+                }
+            }
+        } finally {
+            moving.forEach(write -> write.finish(leftMs(askedNanos)));
+        }
+    }
+
+    private void endAll(final Round round, final List<ValueWrite> writes) {
+        final List<ValueWrite> good = writes.stream().filter(ValueWrite::isGood).toList();
+        writes.stream().filter(write -> !write.isGood()).forEach(write -> {
+            revokeQuietly(write);
+            round.failed(write.index(), write.failure());
+        });
+        if (good.isEmpty()) {
+            return;
+        }
+        try {
+            final List<BatchResult<Ack>> acks = master.apply(new Batch<>(good.stream().map(this::end).toList()));
+            for (int i = 0; i < good.size(); i++) {
+                final ValueWrite write = good.get(i);
+                try {
+                    requireDone(write, acks.get(i).orThrow());
+                    round.done(write.index(), PutOutcome.STORED);
+                } catch (final RuntimeException e) {
+                    round.failed(write.index(), e);
+                }
+            }
+        } catch (final RuntimeException e) {
+            good.forEach(write -> round.failed(write.index(), e));
+        }
+    }
+
+    private void write(final ValueWrite write, final long askedNanos) {
+        try {
+            write.start(memory, leftMs(askedNanos));
+        } finally {
+            write.finish(leftMs(askedNanos));
+        }
+    }
+
+    /** Milliseconds until the bytes must be written; 0 when it is too late. */
+    private long leftMs(final long askedNanos) {
+        return Math.max(0, writeTimeoutMs - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos));
+    }
+
+    private PutStart command(final Value value) {
+        return new PutStart(clientId, attempts.incrementAndGet(), value.key(), ScatterGather.byteSize(value.source()),
+            value.options(), value.replace());
+    }
+
+    private PutEnd end(final ValueWrite write) {
+        return new PutEnd(clientId, write.value().key(), write.started().version(), write.scope(),
+            write.value().options().checksum(), write.checksum());
+    }
+
+    private void requireDone(final ValueWrite write, final Ack ack) {
+        if (ack == Ack.STALE) {
+            throw new StoreException(ErrorCode.INVALID_WRITE, "the master had given up the write of "
+                + write.value().key() + " when its " + write.size() + " bytes were there: it took too long, the memory "
+                + "was taken back, or somebody replaced the value; nothing was stored, put it again");
+        }
+        counters.memoryWrittenBytes.add(write.size());
+        if (write.scope() != Scope.ALL) {
+            // The copies on block devices that this client does not reach.
+            revokeQuietly(write, Scope.NOF);
+        }
+    }
+
+    private void revokeQuietly(final ValueWrite write) {
+        revokeQuietly(write, Scope.ALL);
+    }
+
+    /** What a master that cannot be told does not hear of it gives up by itself in time. */
+    private void revokeQuietly(final ValueWrite write, final Scope scope) {
+        try {
+            master.apply(new PutRevoke(clientId, write.value().key(), write.started().version(), scope));
+        } catch (final StoreException e) {
+            LOG.log(System.Logger.Level.WARNING, "the master could not be told that the write of {0} is given up; it "
+                + "frees the room after a while by itself: {1}", write.value().key(), e.getMessage());
+        }
+    }
+
+    private static PutOutcome refused(final PutStart command, final PutStartReply reply) {
+        return switch (reply) {
+            case PutStartReply.Taken taken -> taken.outcome();
+            case PutStartReply.NoSpace none -> PutOutcome.NO_SPACE;
+            case PutStartReply.TooLarge large -> throw new StoreException(ErrorCode.INVALID_PARAMS, "value "
+                + command.key() + " has " + command.size() + " bytes, the memory tier holds values of at most "
+                + large.largest() + "; raise memoryBytes or cut the value");
+            case PutStartReply.Started started -> throw new IllegalStateException("not refused: " + started);
+        };
     }
 }

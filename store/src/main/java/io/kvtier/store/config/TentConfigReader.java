@@ -100,7 +100,8 @@ final class TentConfigReader {
             (int) settings.number("transports/gds/batches", known.batches(), 1, MAX_BATCHES),
             settings.flag("transports/gds/require_direct", known.requireDirect()),
             settings.flag("transports/gds/allow_compat", known.allowCompat()),
-            settings.number("transports/gds/cancel_wait_ms", known.cancelWaitMs(), 0, MAX_CANCEL_WAIT_MS));
+            settings.number("transports/gds/cancel_wait_ms", known.cancelWaitMs(), 0, MAX_CANCEL_WAIT_MS),
+            settings.flag("transports/gds/host_memory", known.hostMemory()));
     }
 
     /** The policies first; the default rules behind them serve what no policy speaks of. */

@@ -9,6 +9,7 @@ import io.kvtier.transport.file.UringTransport;
 import io.kvtier.transport.gds.GdsTransport;
 import io.kvtier.transport.memory.MemoryTransport;
 import io.kvtier.transport.shm.ShmTransport;
+import io.kvtier.transport.tcp.TcpStaging;
 import io.kvtier.transport.tcp.TcpTransport;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,7 +48,8 @@ public final class TransportSet {
                     : Path.of(config.shm().mountPath())));
             }
             if (config.tcp().enable()) {
-                transports.add(new TcpTransport(config.tcp()));
+                transports.add(contexts.isEmpty() ? new TcpTransport(config.tcp())
+                    : new TcpTransport(config.tcp(), contexts, TcpStaging.DEFAULT));
             }
             return transports;
         } catch (final RuntimeException e) {

@@ -119,6 +119,11 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     }
 
     @Override
+    public List<StoredValue> stored() {
+        return index.values();
+    }
+
+    @Override
     public List<Result> store(final List<Item> items, final Owner owner) {
         final List<PendingStore> batch = items.stream().map(PendingStore::new).toList();
         logThread.call(() -> {

@@ -101,6 +101,13 @@ public interface StorageBackend extends AutoCloseable {
     List<StoredValue> recovered();
 
     /**
+     * What is there now, least recently stored or read first.
+     *
+     * @return a copy.
+     */
+    List<StoredValue> stored();
+
+    /**
      * Stores values; each succeeds or fails alone.
      *
      * @param items what to store.

@@ -1,6 +1,7 @@
 package io.kvtier.transport.gds;
 
 import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.cufile.CuFileBatch;
 import io.kvtier.bindings.cufile.CuFileException;
 import io.kvtier.bindings.cufile.CuFileOutcome;
@@ -81,7 +82,7 @@ final class Flight implements CuFileBatch.Listener {
         int slot = CuFileBatch.NO_ROOM;
         RuntimeException refusal = null;
         try {
-            slot = addEntry(write, file, offset, (DeviceRegion) slice.region(), slice.localOffset() + done, length);
+            slot = addEntry(write, file, offset, slice.region(), slice.localOffset() + done, length);
         } catch (final RuntimeException e) {
             // File or memory is closed, or the memory is none.
             refusal = e;
@@ -102,13 +103,14 @@ final class Flight implements CuFileBatch.Listener {
         return Added.TAKEN;
     }
 
-    private int addEntry(final boolean write, final GdsFile file, final long offset, final DeviceRegion region,
+    private int addEntry(final boolean write, final GdsFile file, final long offset, final MemoryRegion memory,
         final long regionOffset, final long length) {
-        final long address = region.pointer().address() + regionOffset;
+        final long address = Registrations.address(memory) + regionOffset;
         final Registrations.Entry registered = registrations.find(address, length);
         if (registered != null) {
             return batch.add(write, file.handle(), offset, registered.buffer(), address - registered.base(), length);
         }
+        final DeviceRegion region = Registrations.unregistered(memory);
         if (region.memory() != null) {
             return batch.add(write, file.handle(), offset, region.memory(), regionOffset, length);
         }

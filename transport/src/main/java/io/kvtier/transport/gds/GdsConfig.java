@@ -19,11 +19,15 @@ import java.util.Objects;
  *                      says; they fail otherwise.
  * @param cancelWaitMs  {@code cancel_wait_ms}: milliseconds that are waited for word of a cancelled batch before it is
  *                      destroyed; the library often says nothing.
+ * @param hostMemory    {@code host_memory}: whether host memory that is registered with an engine is moved too, where
+ *                      compatibility mode is ruled out and a trial at opening succeeds; by default not, see
+ *                      {@link GdsTransport}. Ordinary memory is pinned with CUDA when it is registered: that keeps all
+ *                      of it in the machine's memory and takes as long as touching it.
  */
 public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int threads, int batches, boolean requireDirect,
-                        boolean allowCompat, long cancelWaitMs) {
-    /** Installed, with batches of 128, direct or not. */
-    public static final GdsConfig DEFAULT = new GdsConfig(true, 128, Mode.BATCH, 0, 4, false, true, 1000);
+                        boolean allowCompat, long cancelWaitMs, boolean hostMemory) {
+    /** Installed, with batches of 128, direct or not; host memory is left to others. */
+    public static final GdsConfig DEFAULT = new GdsConfig(true, 128, Mode.BATCH, 0, 4, false, true, 1000, false);
 
     private static final int MAX_DEPTH = 256;
     private static final int MAX_THREADS = 64;
@@ -50,6 +54,7 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
      * @param requireDirect whether compatibility mode alone is not enough.
      * @param allowCompat   whether transfers may go through host memory.
      * @param cancelWaitMs  wait after a cancellation.
+     * @param hostMemory    whether host memory is moved too.
      */
     public GdsConfig {
         Objects.requireNonNull(mode, "mode");
@@ -57,6 +62,17 @@ public record GdsConfig(boolean enabled, int ioBatchDepth, Mode mode, int thread
         check("threads", threads, 0, MAX_THREADS);
         check("batches", batches, 1, MAX_BATCHES);
         check("cancel_wait_ms", cancelWaitMs, 0, MAX_WAIT_MS);
+    }
+
+    /**
+     * The same, with host memory or without.
+     *
+     * @param wanted whether it is moved too, where that can be had.
+     * @return the configuration.
+     */
+    public GdsConfig withHostMemory(final boolean wanted) {
+        return new GdsConfig(enabled, ioBatchDepth, mode, threads, batches, requireDirect, allowCompat, cancelWaitMs,
+            wanted);
     }
 
     /** How many threads serve one GPU. */

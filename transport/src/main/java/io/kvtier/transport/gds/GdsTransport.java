@@ -1,10 +1,13 @@
 package io.kvtier.transport.gds;
 
 import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.MemoryKind;
 import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.PinnedRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.cuda.CudaContext;
+import io.kvtier.bindings.cuda.CudaException;
 import io.kvtier.bindings.cufile.CuFile;
 import io.kvtier.bindings.cufile.CuFileConfig;
 import io.kvtier.bindings.cufile.CuFileDriver;
@@ -27,12 +30,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * Files to and from GPU memory through cuFile, directly where the machine can, else in the library's compatibility mode
- * through host memory; which of them it is stands in the capability's reason and in {@link #mode()}.
+ * Files to and from memory of a GPU, and pinned memory of the host, through cuFile: directly where the machine can,
+ * else in the library's compatibility mode through host memory; which of them it is stands in the capability's reason
+ * and in {@link #mode()}.
  *
- * <p>Only memory of a GPU: an address that CUDA does not know can end the process when it is in a batch, and files to
- * and from host memory are no slower by io_uring. Any offset, length and address works. Memory that is not
- * {@linkplain #attach registered} works too, through buffers of the library.
+ * <p>Any offset, length and address works. Memory of a GPU that is not {@linkplain #attach registered} works too,
+ * through buffers of the library. Host memory is left to others, who are no slower, unless {@code host_memory} is set,
+ * compatibility mode is ruled out, in which libcufile 1.15.1 moved wrong bytes of it and ended the process, and a trial
+ * at opening has succeeded. It has to be registered then, since an address that CUDA does not know can end the process
+ * when it is in a batch; ordinary memory is pinned with it.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns its threads and a share of the process's one cuFile driver;
  * memory that is attached holds its own. The contexts stay the caller's, who closes them after the engine.
@@ -40,12 +46,13 @@ import java.util.function.Supplier;
  * for it.
  */
 public final class GdsTransport implements Transport {
-    private static final Set<MemoryKind> MEMORY = Set.of(MemoryKind.DEVICE);
-
     private final CuFileDriver driver;
     private final CuFileMode mode;
     private final List<CudaContext> contexts;
-    private final Registrations registrations = new Registrations();
+    private final Set<MemoryKind> memory;
+    /** Why host memory is not taken; null when it is. */
+    private final Availability hostRefusal;
+    private final Registrations registrations;
     private final List<Lane> lanes = new ArrayList<>();
     private final IoThreads callers;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -57,18 +64,26 @@ public final class GdsTransport implements Transport {
         mode = CuFileMode.ABSENT;
         contexts = List.of();
         callers = null;
+        memory = Set.of(MemoryKind.DEVICE);
+        hostRefusal = why;
+        registrations = null;
         capability = capabilityOf(why);
     }
 
-    private GdsTransport(final CuFileDriver driver, final GdsConfig config, final List<CudaContext> contexts,
+    private GdsTransport(final CuFileDriver driver, final GdsConfig config, final Surroundings around,
         final String library) {
         this.driver = driver;
+        this.registrations = new Registrations(around.pins());
         this.mode = mode(driver.properties(), config);
-        this.contexts = contexts;
+        this.contexts = around.contexts();
         this.callers = new IoThreads("kvtier-gds-calls", 1, Integer.MAX_VALUE);
-        final String way = library + ", " + way(driver.properties());
-        capability = capabilityOf(Availability.yes(way));
         try {
+            hostRefusal = HostTrial.refusal(config, mode,
+                () -> call(() -> HostTrial.run(driver, context(), around.pins(), config.mode())));
+            memory = hostRefusal == null ? Set.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.HOST)
+                : Set.of(MemoryKind.DEVICE);
+            final String way = library + ", " + way(driver.properties()) + hostWay(config);
+            capability = capabilityOf(Availability.yes(way));
             if (contexts.isEmpty()) {
                 addLane(config, null, way);
             }
@@ -99,18 +114,31 @@ public final class GdsTransport implements Transport {
             return new GdsTransport(Availability.no("no CUDA context was given",
                 "retain one for each GPU and pass it"));
         }
-        return open(CuFile.system(), config, contexts, CuFileConfig.DEFAULT.posixPool());
+        return open(CuFile.system(), config, new Surroundings(contexts, HostPins.CUDA),
+            CuFileConfig.DEFAULT.posixPool());
+    }
+
+    /**
+     * What is there beside cuFile.
+     *
+     * @param contexts one a GPU; none for a simulation.
+     * @param pins     makes host memory known to CUDA.
+     */
+    record Surroundings(List<CudaContext> contexts, HostPins pins) {
+        Surroundings {
+            contexts = List.copyOf(contexts);
+        }
     }
 
     /**
      * The same over any cuFile.
      *
-     * @param cuFile   the library, or a simulation of it.
-     * @param config   the settings.
-     * @param contexts none for a simulation.
-     * @param pool     compatibility mode's buffers.
+     * @param cuFile the library, or a simulation of it.
+     * @param config the settings.
+     * @param around GPUs and host memory.
+     * @param pool   compatibility mode's buffers.
      */
-    static GdsTransport open(final CuFile cuFile, final GdsConfig config, final List<CudaContext> contexts,
+    static GdsTransport open(final CuFile cuFile, final GdsConfig config, final Surroundings around,
         final List<PoolSlabs> pool) {
         final CuFileDriver driver;
         try {
@@ -123,7 +151,7 @@ public final class GdsTransport implements Transport {
         try {
             final Availability refusal = refusal(driver.properties(), config);
             if (refusal == null) {
-                return new GdsTransport(driver, config, List.copyOf(contexts),
+                return new GdsTransport(driver, config, around,
                     "cuFile " + cuFile.version() / 1000 + "." + cuFile.version() % 1000 / 10);
             }
             driver.close();
@@ -177,8 +205,16 @@ public final class GdsTransport implements Transport {
         };
     }
 
-    private static Capability capabilityOf(final Availability availability) {
-        return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), MEMORY, availability);
+    /** What the capability says of host memory; nothing where nobody asked for it. */
+    private String hostWay(final GdsConfig config) {
+        if (!config.hostMemory()) {
+            return "";
+        }
+        return hostRefusal == null ? "; host memory too" : "; no host memory: " + hostRefusal.reason();
+    }
+
+    private Capability capabilityOf(final Availability availability) {
+        return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), memory, availability);
     }
 
     private void addLane(final GdsConfig config, final CudaContext context, final String way) {
@@ -229,20 +265,25 @@ public final class GdsTransport implements Transport {
 
     @Override
     public String check(final Slice slice) {
-        if (!(slice.region() instanceof DeviceRegion region)) {
-            return "GPUDirect Storage here moves memory of a GPU only; leave host memory to io_uring or posix";
+        final long address = Registrations.address(slice.region()) + slice.localOffset();
+        if (slice.region() instanceof DeviceRegion region) {
+            if (laneOf(region) < 0) {
+                return "the memory is of " + (region.context() == null ? "a GPU that the region does not name"
+                    : region.context().device()) + "; open the transport with a context of that GPU";
+            }
+        } else if (hostRefusal != null) {
+            return hostRefusal.reason() + "; " + hostRefusal.remedy();
+        } else if (registrations.find(address, slice.length()) == null) {
+            return "host memory has to be registered with the engine before GPUDirect Storage moves it, all of it; or "
+                + "leave it to io_uring or posix";
         }
-        if (laneOf(region) < 0) {
-            return "the memory is of " + (region.context() == null ? "a GPU that the region does not name"
-                : region.context().device()) + "; open the transport with a context of that GPU";
-        }
-        final long address = region.pointer().address() + slice.localOffset();
         final long past = registrations.past(address, slice.length());
         if (past > 0) {
             return "the range reaches " + past + " bytes past the registration that it begins in; register the whole "
                 + "allocation";
         }
-        return region.memory() != null ? null : checkBorrowed(address, slice.length());
+        return slice.region() instanceof DeviceRegion region && region.memory() == null
+            ? checkBorrowed(address, slice.length()) : null;
     }
 
     /** Nothing here keeps borrowed memory: the driver is asked whether it is still there. */
@@ -255,8 +296,11 @@ public final class GdsTransport implements Transport {
         }
     }
 
-    /** The lane of a region's GPU; negative when there is none. */
-    private int laneOf(final DeviceRegion region) {
+    /** The lane of a region's GPU, any one for host memory; negative when there is none. */
+    private int laneOf(final MemoryRegion any) {
+        if (!(any instanceof DeviceRegion region)) {
+            return 0;
+        }
         if (lanes.size() == 1 && (region.context() == null || contexts.isEmpty())) {
             return 0;
         }
@@ -270,7 +314,7 @@ public final class GdsTransport implements Transport {
 
     @Override
     public void submit(final Slice slice) {
-        lanes.get(laneOf((DeviceRegion) slice.region())).submit(slice);
+        lanes.get(laneOf(slice.region())).submit(slice);
     }
 
     @Override
@@ -283,7 +327,8 @@ public final class GdsTransport implements Transport {
     @Override
     public void cancel(final Slice slice) {
         // It may have ended meanwhile.
-        if (slice.region() instanceof DeviceRegion region && laneOf(region) >= 0) {
+        final MemoryRegion region = slice.region();
+        if (region != null && laneOf(region) >= 0) {
             lanes.get(laneOf(region)).cancel();
         }
     }
@@ -308,30 +353,51 @@ public final class GdsTransport implements Transport {
 
     @Override
     public Availability attach(final MemoryRegion region) {
-        if (!(region instanceof DeviceRegion device) || laneOf(device) < 0) {
-            return Availability.no("it is no memory of a GPU that this transport serves",
-                "open the transport with a context of that GPU");
+        final Availability refusal = refusal(region);
+        if (refusal != null) {
+            return refusal;
         }
         try {
             return call(() -> {
-                registrations.add(driver, device);
-                return Availability.yes(device.pointer().byteSize() + " bytes registered with cuFile");
+                registrations.add(driver, context(), region);
+                return Availability.yes(region.byteSize() + " bytes registered with cuFile");
             });
-        } catch (final CuFileException | IllegalArgumentException e) {
-            return Availability.no(e.getMessage(), "transfers of it work all the same, through buffers of the library; "
-                + "max_device_pinned_mem_size_kb in cufile.json bounds what can be registered");
+        } catch (final CuFileException | CudaException | IllegalArgumentException e) {
+            return Availability.no(e.getMessage(), region instanceof DeviceRegion
+                ? "transfers of it work all the same, through buffers of the library; "
+                + "max_device_pinned_mem_size_kb in cufile.json bounds what can be registered"
+                : "leave it to io_uring or posix; max_device_pinned_mem_size_kb in cufile.json and the memory of the "
+                + "machine bound what can be pinned");
         }
+    }
+
+    /** Why a region cannot be registered; null when that is to be tried. */
+    private Availability refusal(final MemoryRegion region) {
+        if (region instanceof DeviceRegion device) {
+            return laneOf(device) >= 0 ? null : Availability.no("it is memory of a GPU that this transport does not "
+                + "serve", "open the transport with a context of that GPU");
+        }
+        if (hostRefusal != null) {
+            return hostRefusal;
+        }
+        return region instanceof PinnedRegion || region instanceof HostRegion ? null
+            : Availability.no("it is host memory that a device may not keep: borrowed, or mapped from a file",
+                "use a PinnedRegion, or leave it to io_uring or posix");
     }
 
     @Override
     public void detach(final MemoryRegion region) {
-        run(() -> registrations.remove((DeviceRegion) region));
+        run(() -> registrations.remove(region));
     }
 
     /** Calls the library on a platform thread that has a context: the calling one, unless that is virtual. */
     private <T> T call(final Supplier<T> body) {
-        final CudaContext context = contexts.isEmpty() ? null : contexts.getFirst();
-        return callers.call(() -> LaneParts.inContext(context, body));
+        return callers.call(() -> LaneParts.inContext(context(), body));
+    }
+
+    /** Of any GPU; null in a simulation. */
+    private CudaContext context() {
+        return contexts.isEmpty() ? null : contexts.getFirst();
     }
 
     private void run(final Runnable body) {

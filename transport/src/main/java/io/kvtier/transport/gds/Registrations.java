@@ -1,7 +1,9 @@
 package io.kvtier.transport.gds;
 
 import io.kvtier.alloc.DeviceRegion;
-import io.kvtier.bindings.cuda.DevicePointer;
+import io.kvtier.alloc.HostMemory;
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cufile.CuFileBuffer;
 import io.kvtier.bindings.cufile.CuFileDriver;
 import java.util.ArrayList;
@@ -18,7 +20,12 @@ import java.util.List;
  * last transfer that uses it has ended.
  */
 final class Registrations {
+    private final HostPins pins;
     private volatile Entry[] entries = {};
+
+    Registrations(final HostPins pins) {
+        this.pins = pins;
+    }
 
     /** One registration; the count is guarded by the monitor. */
     static final class Entry {
@@ -28,8 +35,8 @@ final class Registrations {
         private int users = 1;
 
         private Entry(final CuFileBuffer buffer) {
-            this.base = buffer.range().address();
-            this.end = base + buffer.range().byteSize();
+            this.base = buffer.address();
+            this.end = base + buffer.byteSize();
             this.buffer = buffer;
         }
 
@@ -46,31 +53,77 @@ final class Registrations {
         }
     }
 
-    /** Registers a region's whole allocation, unless it is already; the calling thread has a CUDA context. */
-    synchronized void add(final CuFileDriver driver, final DeviceRegion region) {
-        final DevicePointer range = region.pointer();
+    /**
+     * Registers a region's whole allocation, unless it is already; the calling thread has a CUDA context.
+     *
+     * @param driver  an open driver.
+     * @param context of any GPU; null in a simulation.
+     * @param region  memory of a GPU, or of the host, which is pinned and kept from being released for as long.
+     */
+    synchronized void add(final CuFileDriver driver, final CudaContext context, final MemoryRegion region) {
+        final long base = address(region);
         for (final Entry entry : entries) {
-            if (entry.base == range.address()) {
-                if (entry.end != range.address() + range.byteSize()) {
-                    throw new IllegalArgumentException(range + " has the base of a registration of "
-                        + (entry.end - entry.base) + " bytes; close that one first, or register all of it at once");
+            if (entry.base == base) {
+                if (entry.end != base + region.byteSize()) {
+                    throw new IllegalArgumentException("0x" + Long.toHexString(base) + "+" + region.byteSize()
+                        + " has the base of a registration of " + (entry.end - entry.base)
+                        + " bytes; close that one first, or register all of it at once");
                 }
                 entry.users++;
                 return;
             }
         }
-        final CuFileBuffer buffer = region.memory() == null ? CuFileBuffer.register(driver, range)
-            : CuFileBuffer.register(driver, region.memory());
+        final CuFileBuffer buffer = register(driver, context, region);
         final List<Entry> all = new ArrayList<>(Arrays.asList(entries));
         all.add(new Entry(buffer));
         all.sort(Comparator.comparingLong(Entry::base));
         entries = all.toArray(Entry[]::new);
     }
 
+    private CuFileBuffer register(final CuFileDriver driver, final CudaContext context, final MemoryRegion region) {
+        if (region instanceof DeviceRegion device) {
+            return device.memory() == null ? CuFileBuffer.register(driver, device.pointer())
+                : CuFileBuffer.register(driver, device.memory());
+        }
+        final HostMemory host = (HostMemory) region;
+        if (!host.tryRetain()) {
+            throw new IllegalArgumentException("the memory is closed");
+        }
+        Runnable unpin = () -> { };
+        try {
+            unpin = pins.pin(context, host);
+            final Runnable pinned = unpin;
+            return CuFileBuffer.register(driver, host.segment(), () -> {
+                // When it cannot be unpinned it is kept for ever.
+                pinned.run();
+                host.release();
+            });
+        } catch (final RuntimeException e) {
+            unpin.run();
+            host.release();
+            throw e;
+        }
+    }
+
+    /** Memory of a GPU, which need not be registered; host memory is refused. */
+    static DeviceRegion unregistered(final MemoryRegion region) {
+        if (region instanceof DeviceRegion device) {
+            return device;
+        }
+        throw new IllegalStateException("the host memory is no longer registered; keep its registration open until its"
+            + " transfers have ended");
+    }
+
+    /** Where a region of either kind begins, as cuFile takes it. */
+    static long address(final MemoryRegion region) {
+        return region instanceof DeviceRegion device ? device.pointer().address()
+            : ((HostMemory) region).segment().address();
+    }
+
     /** Undoes one {@link #add}; the calling thread has a CUDA context. */
-    synchronized void remove(final DeviceRegion region) {
+    synchronized void remove(final MemoryRegion region) {
         for (final Entry entry : entries) {
-            if (entry.base == region.pointer().address()) {
+            if (entry.base == address(region)) {
                 entry.users--;
                 if (entry.users == 0) {
                     entries = Arrays.stream(entries).filter(one -> one != entry).toArray(Entry[]::new);
@@ -79,7 +132,7 @@ final class Registrations {
                 return;
             }
         }
-        throw new IllegalStateException(region.pointer() + " is not registered");
+        throw new IllegalStateException("memory at 0x" + Long.toHexString(address(region)) + " is not registered");
     }
 
     /** The registration that holds all of a range, the nearest base below first; null when none does. */

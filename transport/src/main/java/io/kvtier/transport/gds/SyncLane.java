@@ -103,17 +103,17 @@ final class SyncLane implements Lane {
     }
 
     private long call(final boolean write, final CuFileHandle handle, final Slice slice, final long done) {
-        final DeviceRegion region = (DeviceRegion) slice.region();
         final long at = slice.localOffset() + done;
         final long length = slice.length() - done;
         final long offset = slice.offset() + done;
-        final long address = region.pointer().address() + at;
+        final long address = Registrations.address(slice.region()) + at;
         final Registrations.Entry registered = shared.registrations().find(address, length);
         if (registered != null) {
             final long inside = address - registered.base();
             return write ? handle.write(registered.buffer(), inside, length, offset)
                 : handle.read(registered.buffer(), inside, length, offset);
         }
+        final DeviceRegion region = Registrations.unregistered(slice.region());
         if (region.memory() != null) {
             return write ? handle.write(region.memory(), at, length, offset)
                 : handle.read(region.memory(), at, length, offset);

@@ -4,16 +4,12 @@ import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryKind;
 import io.kvtier.alloc.MemoryRegion;
-import io.kvtier.bindings.cuda.CudaAddress;
-import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.transport.Direction;
-import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.device.CopyStream;
+import io.kvtier.transport.device.CopyThreads;
+import io.kvtier.transport.device.Gpus;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 
 /**
  * Copies of which one end at least is memory of a GPU, on threads of its own: each takes a stream, gives it the copy,
@@ -24,58 +20,21 @@ import java.util.concurrent.BlockingQueue;
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns threads, streams and their staging memory.
  */
 final class DeviceCopies implements AutoCloseable {
-    /** What it needs of CUDA. */
-    interface Devices {
-        CopyStream newStream(CudaContext context);
+    /** Large enough that a copy takes longer than starting it. */
+    private static final long STAGING_BYTES = 1L << 20;
 
-        /** Refuses what is no live memory of a device. */
-        void require(long address, long bytes);
-    }
-
-    /** CUDA itself. */
-    static final Devices CUDA = new Devices() {
-        @Override
-        public CopyStream newStream(final CudaContext context) {
-            return new CudaCopyStream(context);
-        }
-
-        @Override
-        public void require(final long address, final long bytes) {
-            CudaAddress.requireDeviceMemory(address, bytes);
-        }
-    };
-
-    private final Devices devices;
-    private final List<CudaContext> contexts;
-    private final IoThreads threads;
-    private final List<CopyStream> all = new ArrayList<>();
-    private final List<BlockingQueue<CopyStream>> free = new ArrayList<>();
+    private final Gpus gpus;
+    private final CopyThreads threads;
 
     /**
      * Makes the streams.
      *
-     * @param devices  CUDA, or a simulation.
-     * @param contexts one a GPU; one that is null in a simulation.
-     * @param count    threads, and streams of each GPU; at least 1.
+     * @param gpus  where the memory is.
+     * @param count threads, and streams of each GPU; at least 1.
      */
-    DeviceCopies(final Devices devices, final List<CudaContext> contexts, final int count) {
-        this.devices = devices;
-        this.contexts = contexts;
-        try {
-            for (final CudaContext context : contexts) {
-                final BlockingQueue<CopyStream> streams = new ArrayBlockingQueue<>(count);
-                for (int i = 0; i < count; i++) {
-                    final CopyStream stream = devices.newStream(context);
-                    all.add(stream);
-                    streams.add(stream);
-                }
-                free.add(streams);
-            }
-            threads = new IoThreads("kvtier-copy", count, Integer.MAX_VALUE);
-        } catch (final RuntimeException | Error e) {
-            all.forEach(CopyStream::close);
-            throw e;
-        }
+    DeviceCopies(final Gpus gpus, final int count) {
+        this.gpus = gpus;
+        this.threads = new CopyThreads("kvtier-copy", gpus, count, STAGING_BYTES);
     }
 
     /**
@@ -97,7 +56,7 @@ final class DeviceCopies implements AutoCloseable {
             return problem;
         }
         if (slice.region() instanceof DeviceRegion local && region instanceof DeviceRegion remote) {
-            if (gpuOf(local) != gpuOf(remote)) {
+            if (gpus.indexOf(local) != gpus.indexOf(remote)) {
                 return "the memory is of two GPUs; copy through host memory";
             }
             final long distance = local.pointer().address() + slice.localOffset() - remote.pointer().address()
@@ -112,7 +71,7 @@ final class DeviceCopies implements AutoCloseable {
     private String check(final MemoryRegion region, final long offset, final long length, final String what,
         final boolean written) {
         if (region instanceof DeviceRegion device) {
-            return checkDevice(device, offset, length, what);
+            return gpus.problem(device, offset, length, what);
         }
         final MemorySegment memory = ((HostMemory) region).segment();
         if (!memory.scope().isAlive() || !memory.isAccessibleBy(Probe.THREAD)) {
@@ -121,48 +80,17 @@ final class DeviceCopies implements AutoCloseable {
         return written && memory.isReadOnly() ? what + " is read-only" : null;
     }
 
-    private String checkDevice(final DeviceRegion region, final long offset, final long length, final String what) {
-        if (gpuOf(region) < 0) {
-            return what + " is of " + (region.context() == null ? "a GPU that the region does not name"
-                : region.context().device()) + "; open the transport with a context of that GPU";
-        }
-        if (region.memory() == null) {
-            try {
-                devices.require(region.pointer().address() + offset, length);
-            } catch (final IllegalArgumentException e) {
-                return e.getMessage();
-            }
-        }
-        return null;
-    }
-
-    /** Which of the contexts; negative for none. */
-    private int gpuOf(final DeviceRegion region) {
-        for (int i = 0; i < contexts.size(); i++) {
-            final CudaContext context = contexts.get(i);
-            if (context == null || region.context() != null
-                && context.device().ordinal() == region.context().device().ordinal()) {
-                return i;
-            }
-        }
-        return -1;
-    }
-
     /** Takes a slice that was checked. */
     void submit(final Slice slice, final MemoryRegion region) {
-        threads.execute(() -> run(slice, region));
+        threads.execute((DeviceRegion) (region instanceof DeviceRegion ? region : slice.region()),
+            stream -> run(stream, slice, region));
     }
 
-    private void run(final Slice slice, final MemoryRegion region) {
+    private static void run(final CopyStream stream, final Slice slice, final MemoryRegion region) {
         if (!slice.wanted()) {
             slice.canceled();
             return;
         }
-        final BlockingQueue<CopyStream> streams =
-            free.get(gpuOf((DeviceRegion) (region instanceof DeviceRegion ? region : slice.region())));
-        // There are as many of each GPU as threads.
-        final CopyStream stream = streams.remove();
-        Throwable problem = null;
         try {
             if (slice.direction() == Direction.READ) {
                 copy(stream, region, slice.offset(), slice.region(), slice.localOffset(), slice.length());
@@ -171,14 +99,10 @@ final class DeviceCopies implements AutoCloseable {
             }
         } catch (final RuntimeException | Error e) {
             // InternalError: mapped memory whose file was cut under the copy.
-            problem = e;
+            slice.failed(e);
+            return;
         }
-        streams.add(stream);
-        if (problem == null) {
-            slice.completed();
-        } else {
-            slice.failed(problem);
-        }
+        slice.completed();
     }
 
     private static void copy(final CopyStream stream, final MemoryRegion source, final long sourceOffset,
@@ -242,7 +166,6 @@ final class DeviceCopies implements AutoCloseable {
     @Override
     public void close() {
         threads.close();
-        all.forEach(CopyStream::close);
     }
 
     /** Any thread but the caller's tells whether memory is confined; this one is never started. */

@@ -14,6 +14,8 @@ import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
+import io.kvtier.transport.device.Devices;
+import io.kvtier.transport.device.Gpus;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -60,7 +62,7 @@ public final class MemoryTransport implements Transport {
      * @throws io.kvtier.bindings.cuda.CudaException when a stream cannot be made.
      */
     public MemoryTransport(final List<CudaContext> contexts) {
-        this(contexts.isEmpty() ? null : new DeviceCopies(DeviceCopies.CUDA, List.copyOf(contexts), COPY_THREADS),
+        this(contexts.isEmpty() ? null : new DeviceCopies(new Gpus(Devices.CUDA, contexts), COPY_THREADS),
             contexts.size());
     }
 

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A loop of the client: its inbox takes slices, and those that came together are sent together.
+ * A loop of the client: its inbox takes slices and parts of slices, and those that came together are sent together.
  *
  * <p><b>Threading:</b> that of {@link Loop}; the list is the loop's.
  */
@@ -28,8 +28,12 @@ final class ClientLoop {
     }
 
     private void take(final Object item) {
-        final Slice slice = (Slice) item;
-        ((TcpSegment) slice.handle()).peer().lanes(index).enqueue(slice);
+        if (item instanceof Stage stage) {
+            stage.slice().peer().lanes(index).enqueue(stage);
+        } else {
+            final Slice slice = (Slice) item;
+            ((TcpSegment) slice.handle()).peer().lanes(index).enqueue(slice);
+        }
     }
 
     private void pump() {

@@ -75,14 +75,26 @@ final class Peer {
 
     /** Puts a slice where least is pending; false when the transport is closed. */
     boolean submit(final Slice slice) {
+        return emptiest(slice.length()).put(slice);
+    }
+
+    /** As {@link #submit(Slice)}, and wakes the loop: nobody flushes what follows from a copy. */
+    boolean submit(final Stage stage) {
+        final Loop loop = emptiest(stage.length());
+        final boolean accepted = loop.put(stage);
+        loop.flush();
+        return accepted;
+    }
+
+    private Loop emptiest(final long more) {
         int best = 0;
         for (int i = 1; i < lanes.length; i++) {
             if (pending[i].get() < pending[best].get()) {
                 best = i;
             }
         }
-        pending[best].addAndGet(slice.length());
-        return lanes[best].loop().put(slice);
+        pending[best].addAndGet(more);
+        return lanes[best].loop();
     }
 
     void ended(final int index, final long bytes) {

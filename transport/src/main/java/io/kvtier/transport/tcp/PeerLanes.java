@@ -1,6 +1,5 @@
 package io.kvtier.transport.tcp;
 
-import io.kvtier.transport.Direction;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.TransferException;
 import io.kvtier.transport.TransferFailure;
@@ -62,11 +61,17 @@ final class PeerLanes implements Loop.Member {
 
     /** Takes a slice out of the loop's inbox. */
     void enqueue(final Slice slice) {
-        Request request = spare.poll();
-        if (request == null) {
-            request = new Request();
-        }
-        enqueue(request.of(slice, slice.direction() == Direction.READ ? Wire.READ : Wire.WRITE));
+        enqueue(unused().of(slice));
+    }
+
+    /** Takes a part of a slice out of the loop's inbox. */
+    void enqueue(final Stage stage) {
+        enqueue(unused().of(stage));
+    }
+
+    private Request unused() {
+        final Request kept = spare.poll();
+        return kept != null ? kept : new Request();
     }
 
     /** Takes a request; it is sent after the inbox was emptied. */
@@ -191,26 +196,30 @@ final class PeerLanes implements Loop.Member {
 
     void complete(final Request request) {
         final Slice slice = request.slice;
+        final Stage stage = request.stage;
         ended(request);
-        if (slice != null) {
+        if (stage != null) {
+            stage.moved(null);
+        } else if (slice != null) {
             slice.completed();
         }
     }
 
     /** Ends a request that was not sent. */
     void cancel(final Request request) {
-        final Slice slice = request.slice;
-        ended(request);
-        slice.canceled();
+        fail(request, TransferFailure.Kind.CANCELED,
+            new Loss(Loss.End.CANCEL, 0, false, "cancelled before it was started"));
     }
 
     /** Ends the slice of a read whose bytes are still to come; the request stays, for nobody. */
     void abandon(final Request request) {
         final Slice slice = request.slice;
+        final Stage stage = request.stage;
         request.slice = null;
+        request.stage = null;
         request.region = null;
         peer.ended(index, request.length);
-        slice.failed(failure(request, slice, TransferFailure.Kind.CANCELED,
+        failed(slice, stage, failure(request, slice, TransferFailure.Kind.CANCELED,
             new Loss(Loss.End.CANCEL, 0, false, "cancelled while it was read")));
     }
 
@@ -370,13 +379,22 @@ final class PeerLanes implements Loop.Member {
 
     private void fail(final Request request, final TransferFailure.Kind kind, final Loss loss) {
         final Slice slice = request.slice;
+        final Stage stage = request.stage;
         final var opening = request.opening;
         final TransferFailure failure = slice == null && opening == null ? null : failure(request, slice, kind, loss);
         ended(request);
         if (slice != null) {
-            slice.failed(failure);
+            failed(slice, stage, failure);
         } else if (opening != null) {
             opening.completeExceptionally(new TransferException(failure));
+        }
+    }
+
+    private static void failed(final Slice slice, final Stage stage, final TransferFailure failure) {
+        if (stage != null) {
+            stage.moved(failure);
+        } else {
+            slice.failed(failure);
         }
     }
 

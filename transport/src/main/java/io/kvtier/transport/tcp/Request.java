@@ -1,6 +1,7 @@
 package io.kvtier.transport.tcp;
 
 import io.kvtier.alloc.HostMemory;
+import io.kvtier.transport.Direction;
 import io.kvtier.transport.Slice;
 import java.util.concurrent.CompletableFuture;
 
@@ -18,6 +19,8 @@ final class Request {
     Slice slice;
     /** Completed by the answer to an OPEN that somebody waits for; null for others. */
     CompletableFuture<TcpSegment> opening;
+    /** The stage whose part of the slice this moves; null for what moves a whole slice. */
+    Stage stage;
     HostMemory region;
     long localOffset;
     long offset;
@@ -43,14 +46,28 @@ final class Request {
         return request;
     }
 
-    Request of(final Slice one, final int way) {
-        type = way;
-        segment = (TcpSegment) one.handle();
-        slice = one;
+    Request of(final Slice one) {
         region = (HostMemory) one.region();
         localOffset = one.localOffset();
         offset = one.offset();
         length = one.length();
+        return begin(one);
+    }
+
+    Request of(final Stage one) {
+        final Slice whole = one.slice().slice();
+        stage = one;
+        region = one.memory();
+        localOffset = one.offset();
+        offset = whole.offset() + one.from();
+        length = one.length();
+        return begin(whole);
+    }
+
+    private Request begin(final Slice one) {
+        type = one.direction() == Direction.READ ? Wire.READ : Wire.WRITE;
+        segment = (TcpSegment) one.handle();
+        slice = one;
         queuedNanos = System.nanoTime();
         attempts = 0;
         reset();
@@ -70,6 +87,7 @@ final class Request {
     void clear() {
         segment = null;
         slice = null;
+        stage = null;
         opening = null;
         region = null;
         reset();

@@ -1,7 +1,10 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostMemory;
+import io.kvtier.alloc.MemoryKind;
 import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.IoThreads;
@@ -13,9 +16,12 @@ import io.kvtier.transport.TransferFailure;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
+import io.kvtier.transport.device.Devices;
+import io.kvtier.transport.device.Gpus;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,19 +35,26 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>Several requests are under way on each connection. A lost connection is replaced, and its requests are sent again
  * a bounded number of times; a request to which the server does not answer in time fails as TIMEOUT, together with the
- * others of its connection. Memory of a GPU is not served: copy it to host memory first.
+ * others of its connection.
+ *
+ * <p>Memory of a GPU, for which a CUDA context is given, goes in parts through pinned memory ({@link TcpStaging}), one
+ * part being copied while another is on the network.
  *
  * <p>A cancelled read ends at once, and what still comes of it is passed over. A cancelled write ends at the end of its
  * chunk; where the server does not take that, its connection is closed, and the other requests on it move to another.
  *
  * <p><b>Threading:</b> thread-safe. Slices are ended on the threads of the transport, which alone touch their memory.
- * <b>Lifetime:</b> threads start with the first segment. <b>Blocking:</b> {@link #open}, until the server has answered
+ * <b>Lifetime:</b> threads start with the first segment; those for GPUs, their streams and the pinned memory when it
+ * is made. <b>Blocking:</b> {@link #open}, until the server has answered
  * or the attempts to reach it are used up; a virtual thread parks.
  */
 public final class TcpTransport implements Transport {
     private final TcpConfig config;
     private final Capability capability;
     private final TcpCounts counts = new TcpCounts();
+    /** For memory of GPUs; null without a context. */
+    private final Gpus gpus;
+    private final Stages stages;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, Peer> peers = new HashMap<>();
     /** Set once, under the lock, before the first segment is given out. */
@@ -49,15 +62,46 @@ public final class TcpTransport implements Transport {
     private boolean closed;
 
     /**
-     * A transport.
+     * For host memory alone.
      *
      * @param config limits, times, and the shared secret.
      */
     public TcpTransport(final TcpConfig config) {
+        this(config, (Gpus) null, null);
+    }
+
+    /**
+     * For host memory and that of GPUs.
+     *
+     * @param config   limits, times, and the shared secret.
+     * @param contexts one of each GPU, at least one; they stay the caller's, who closes them after the engine.
+     * @param staging  how much pinned memory, which is allocated now; unless the transport is switched off.
+     * @throws io.kvtier.bindings.cuda.CudaException when a stream cannot be made, or not so much memory pinned.
+     */
+    public TcpTransport(final TcpConfig config, final List<CudaContext> contexts, final TcpStaging staging) {
+        this(config, new Gpus(Devices.CUDA, contexts), staging);
+    }
+
+    /** Over any GPUs; null for none. */
+    TcpTransport(final TcpConfig config, final Gpus gpus, final TcpStaging staging) {
+        if (gpus != null && gpus.count() == 0) {
+            throw new IllegalArgumentException("no CUDA context was given; for host memory alone give no list");
+        }
         this.config = config;
-        this.capability = new Capability(TransportKind.TCP, Set.of(Segment.Kind.REMOTE), config.enable()
-            ? Availability.yes("sockets of the JDK")
-            : Availability.no("it is switched off", "set transports/tcp/enable to true"));
+        this.gpus = gpus;
+        this.stages = gpus == null || !config.enable() ? null : new Stages(gpus, staging);
+        this.capability = new Capability(TransportKind.TCP, Set.of(Segment.Kind.REMOTE),
+            stages == null ? Capability.HOST_MEMORY : EnumSet.allOf(MemoryKind.class), availability(config, staging));
+    }
+
+    private Availability availability(final TcpConfig settings, final TcpStaging staging) {
+        if (!settings.enable()) {
+            return Availability.no("it is switched off", "set transports/tcp/enable to true");
+        }
+        return Availability.yes("sockets of the JDK; " + (stages == null
+            ? "host memory only: no CUDA context was given"
+            : "memory of " + gpus.count() + " GPUs through " + staging.stages() + " stages of " + staging.stageBytes()
+                + " bytes of pinned memory"));
     }
 
     @Override
@@ -107,10 +151,9 @@ public final class TcpTransport implements Transport {
 
     @Override
     public String check(final Slice slice) {
-        final MemorySegment memory = ((HostMemory) slice.region()).segment();
-        // The slice runs on another thread: memory of a confined arena would fail there.
-        if (!memory.scope().isAlive() || !memory.isAccessibleBy(Probe.THREAD)) {
-            return "the local memory is closed or belongs to one thread; use a shared arena";
+        final String problem = checkLocal(slice);
+        if (problem != null) {
+            return problem;
         }
         final TcpSegment segment = (TcpSegment) slice.handle();
         if (slice.direction() == Direction.WRITE && !segment.isWritable()) {
@@ -121,15 +164,28 @@ public final class TcpTransport implements Transport {
             return "bytes " + slice.offset() + " to " + (slice.offset() + slice.length())
                 + " are not inside the segment of " + size + " bytes";
         }
-        return slice.length() > segment.maxRequestBytes()
+        return slice.length() > segment.maxRequestBytes() && slice.region() instanceof HostMemory
             ? "a slice of " + slice.length() + " bytes is more than the server takes at once, "
                 + segment.maxRequestBytes() + "; set the engine's sliceBytes to that or less"
             : null;
     }
 
+    private String checkLocal(final Slice slice) {
+        if (slice.region() instanceof DeviceRegion region) {
+            return stages == null ? "memory of a GPU needs a CUDA context: open the TCP transport with one"
+                : gpus.problem(region, slice.localOffset(), slice.length(), "the local memory");
+        }
+        final MemorySegment memory = ((HostMemory) slice.region()).segment();
+        // The slice runs on another thread: memory of a confined arena would fail there.
+        return !memory.scope().isAlive() || !memory.isAccessibleBy(Probe.THREAD)
+            ? "the local memory is closed or belongs to one thread; use a shared arena" : null;
+    }
+
     @Override
     public void submit(final Slice slice) {
-        if (!((TcpSegment) slice.handle()).peer().submit(slice)) {
+        if (slice.region() instanceof DeviceRegion) {
+            stages.submit(slice);
+        } else if (!((TcpSegment) slice.handle()).peer().submit(slice)) {
             slice.failed(slice.failure(TransferFailure.Kind.CANCELED, "the transport was closed"));
         }
     }
@@ -145,6 +201,9 @@ public final class TcpTransport implements Transport {
     @Override
     public void cancel(final Slice slice) {
         if (slice.handle() instanceof TcpSegment segment) {
+            if (slice.region() instanceof DeviceRegion) {
+                stages.cancelUnwanted();
+            }
             segment.peer().cancelUnwanted();
         }
     }
@@ -157,6 +216,9 @@ public final class TcpTransport implements Transport {
 
     @Override
     public void abort() {
+        if (stages != null) {
+            stages.abort();
+        }
         lock.lock();
         try {
             peers.values().forEach(Peer::abort);
@@ -170,12 +232,18 @@ public final class TcpTransport implements Transport {
         final List<ClientLoop> all;
         lock.lock();
         try {
+            if (closed) {
+                return;
+            }
             closed = true;
             all = loops;
         } finally {
             lock.unlock();
         }
         all.forEach(one -> one.loop().stop());
+        if (stages != null) {
+            stages.close();
+        }
     }
 
     /** The server of a name, with one user more. */

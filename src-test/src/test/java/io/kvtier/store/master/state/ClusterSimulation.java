@@ -182,10 +182,13 @@ final class ClusterSimulation implements AutoCloseable {
         return apply(new ObjectCommand.Query(key));
     }
 
-    /** A value was taken in from a disk: it must be one that nobody removed or replaced. */
+    /**
+     * A value was taken in from a disk: it must be one that nobody removed, and that nobody replaced while it was
+     * there. What was lost before a later value came, which was lost in turn, may come back.
+     */
     void adopted(final ObjectKey key, final long version) {
         assertTrue(version > gone.getOrDefault(key, 0L), key + " of version " + version + " came back");
-        assertTrue(current.getOrDefault(key, version) == version, key + " has another version");
+        assertEquals(version, query(key).version(), "a key has one version");
         current.put(key, version);
         touched.add(key);
     }
@@ -255,10 +258,11 @@ final class ClusterSimulation implements AutoCloseable {
                 assertNotNull(ack);
             }
         } else {
+            final long before = query(key).version();
             final Ack ack = tryApply(new ObjectCommand.PutEnd(client, key, write.version, scope, true, write.version));
             if (own && ack == Ack.OK && current.getOrDefault(key, 0L) != write.version) {
                 assertTrue(write.version > gone.getOrDefault(key, 0L), "an older write took a newer one's place");
-                gone.merge(key, current.getOrDefault(key, 0L), Math::max);
+                gone.merge(key, before, Math::max);
                 current.put(key, write.version);
                 if (write.put.options().hardPin()) {
                     hardPinned.add(key);

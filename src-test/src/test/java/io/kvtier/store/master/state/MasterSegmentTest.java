@@ -135,13 +135,14 @@ class MasterSegmentTest {
     }
 
     @Test
-    void shouldRefuseToMountAnIdThatIsStillBeingSwept() {
+    void shouldRefuseToMountAnIdThatWasUnmounted() {
         final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
         rig.unmount(ALICE, segment, 0);
         rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
             new SegmentCommand.Mount(ALICE, spec(segment, "memory", Medium.MEMORY, 16 * UNIT, true)));
         rig.settle();
-        rig.apply(new SegmentCommand.Mount(ALICE, spec(segment, "memory", Medium.MEMORY, 16 * UNIT, true)));
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            new SegmentCommand.Mount(ALICE, spec(segment, "memory", Medium.MEMORY, 16 * UNIT, true)));
     }
 
     @Test

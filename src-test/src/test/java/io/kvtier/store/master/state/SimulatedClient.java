@@ -203,6 +203,10 @@ final class SimulatedClient {
         if (tasks.isEmpty() || cluster.random.nextInt(3) == 0) {
             for (final OffloadTask task : cluster.apply(new DiskCommand.FetchOffloads(id,
                 cluster.random.nextLong(1, 8 * ClusterSimulation.UNIT)))) {
+                if (tasks.stream().anyMatch(known -> known.task().equals(task))) {
+                    // Named again because it is not answered yet.
+                    continue;
+                }
                 tasks.add(new Task(task, cluster.claims.claim("a copy to a disk",
                     cluster.claims.range(task.source()), cluster.nowMs() + ClusterSimulation.RELEASE_MS)));
             }
@@ -222,7 +226,9 @@ final class SimulatedClient {
             disk.put(stored, cluster.size(stored.version()));
             assertTrue(ClusterSimulation.isOnDisk(cluster.query(stored.key())), "it was recorded");
         }
-        assertEquals(Ack.STALE, cluster.apply(new DiskCommand.OffloadDone(id, task.task(), result, 0)));
+        final boolean recorded = ack == Ack.OK && result == OffloadResult.STORED;
+        assertEquals(recorded ? Ack.OK : Ack.STALE,
+            cluster.apply(new DiskCommand.OffloadDone(id, task.task(), result, stored.version())));
     }
 
     void promote() {

@@ -38,7 +38,7 @@ final class ObjectCatalogue {
         lastReplicaId = lastVersion;
     }
 
-    /** Whose objects these are; told here of each object, elsewhere of each replica. */
+    /** Who is charged for what the objects take. */
     Tenants tenants() {
         return tenants;
     }

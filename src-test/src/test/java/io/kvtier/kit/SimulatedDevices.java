@@ -1,61 +1,86 @@
-package io.kvtier.transport.memory;
+package io.kvtier.kit;
 
+import io.kvtier.alloc.HostMemory;
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.DevicePointer;
-import io.kvtier.kit.SimulatedMemory;
+import io.kvtier.transport.device.CopyStream;
+import io.kvtier.transport.device.Devices;
+import io.kvtier.transport.device.Gpus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A GPU whose streams copy late: nothing before somebody waits. */
 @SuppressWarnings("restricted")
-final class SimulatedDevices implements DeviceCopies.Devices {
-    private static final long STAGING_BYTES = 64 << 10;
+public final class SimulatedDevices implements Devices {
+    /** Less than asked for, so that a test needs no megabytes to go on in a second piece. */
+    private static final long MOST_STAGING_BYTES = 64 << 10;
 
     private final SimulatedMemory memory;
     private final AtomicInteger openStreams = new AtomicInteger();
     private volatile RuntimeException copyFailure;
     private volatile RuntimeException waitFailure;
+    private volatile int failingWaits;
+    private final List<HostMemory> pinned = new CopyOnWriteArrayList<>();
     private volatile RuntimeException streamFailure;
     private volatile int streamsUntilFailure;
     private volatile Runnable beforeWait = () -> { };
 
-    SimulatedDevices(final SimulatedMemory memory) {
+    public SimulatedDevices(final SimulatedMemory memory) {
         this.memory = memory;
     }
 
-    SimulatedMemory memory() {
+    /** What counts as device memory. */
+    public SimulatedMemory memory() {
         return memory;
     }
 
-    int openStreams() {
+    /** Streams that are not closed. */
+    public int openStreams() {
         return openStreams.get();
     }
 
-    MemoryTransport transport(final int threads) {
-        return new MemoryTransport(new DeviceCopies(this, Collections.singletonList(null), threads), 1);
+    /** The one GPU, which all memory is on. */
+    public Gpus gpus() {
+        return new Gpus(this, Collections.singletonList(null));
     }
 
     /** The next copy is refused. */
-    void failCopy(final RuntimeException failure) {
+    public void failCopy(final RuntimeException failure) {
         copyFailure = failure;
     }
 
     /** The next wait fails, and what it waited for is done nevertheless. */
-    void failWait(final RuntimeException failure) {
+    public void failWait(final RuntimeException failure) {
+        failWaits(1, failure);
+    }
+
+    /** As {@link #failWait}, so many times. */
+    public void failWaits(final int count, final RuntimeException failure) {
+        failingWaits = count;
         waitFailure = failure;
     }
 
+    /** All memory that was pinned, whether or not it was given back. */
+    public List<HostMemory> pinned() {
+        return List.copyOf(pinned);
+    }
+
     /** Streams cannot be made after so many. */
-    void failStreamsAfter(final int count, final RuntimeException failure) {
+    public void failStreamsAfter(final int count, final RuntimeException failure) {
         streamsUntilFailure = count;
         streamFailure = failure;
     }
 
-    void beforeWait(final Runnable told) {
+    /** Runs in the thread that waits for copies, before they are done. */
+    public void beforeWait(final Runnable told) {
         beforeWait = told;
     }
 
@@ -65,12 +90,19 @@ final class SimulatedDevices implements DeviceCopies.Devices {
     }
 
     @Override
-    public CopyStream newStream(final CudaContext context) {
+    public CopyStream newStream(final CudaContext context, final long stagingBytes) {
         if (streamFailure != null && streamsUntilFailure-- <= 0) {
             throw streamFailure;
         }
         openStreams.incrementAndGet();
-        return new Stream();
+        return new Stream(Math.min(stagingBytes, MOST_STAGING_BYTES));
+    }
+
+    @Override
+    public HostMemory pinned(final CudaContext context, final long bytes) {
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, bytes);
+        pinned.add(region);
+        return region;
     }
 
     private static MemorySegment bytes(final DevicePointer range) {
@@ -79,8 +111,12 @@ final class SimulatedDevices implements DeviceCopies.Devices {
 
     private final class Stream implements CopyStream {
         private final Arena arena = Arena.ofShared();
-        private final MemorySegment staging = arena.allocate(STAGING_BYTES);
+        private final MemorySegment staging;
         private final Deque<Runnable> copies = new ArrayDeque<>();
+
+        Stream(final long stagingBytes) {
+            staging = arena.allocate(stagingBytes);
+        }
 
         private void give(final long source, final long target, final Runnable copy) {
             if (source > target) {
@@ -118,7 +154,10 @@ final class SimulatedDevices implements DeviceCopies.Devices {
             copies.clear();
             final RuntimeException failure = waitFailure;
             if (failure != null) {
-                waitFailure = null;
+                failingWaits--;
+                if (failingWaits == 0) {
+                    waitFailure = null;
+                }
                 throw failure;
             }
         }

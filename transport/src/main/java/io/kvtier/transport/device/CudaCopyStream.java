@@ -1,4 +1,4 @@
-package io.kvtier.transport.memory;
+package io.kvtier.transport.device;
 
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.bindings.cuda.CudaCopies;
@@ -9,16 +9,16 @@ import java.lang.foreign.MemorySegment;
 
 /** A stream of a GPU. */
 final class CudaCopyStream implements CopyStream {
-    /** Large enough that a copy takes longer than starting it. */
-    private static final long STAGING_BYTES = 1L << 20;
+    private static final MemorySegment NONE = MemorySegment.NULL;
 
     private final CudaStream stream;
+    /** Null when none was asked for. */
     private final PinnedMemory staging;
 
-    CudaCopyStream(final CudaContext context) {
+    CudaCopyStream(final CudaContext context, final long stagingBytes) {
         stream = CudaStream.create(context);
         try {
-            staging = PinnedMemory.allocate(context, STAGING_BYTES);
+            staging = stagingBytes == 0 ? null : PinnedMemory.allocate(context, stagingBytes);
         } catch (final RuntimeException e) {
             stream.close();
             throw e;
@@ -47,7 +47,7 @@ final class CudaCopyStream implements CopyStream {
 
     @Override
     public MemorySegment staging() {
-        return staging.segment();
+        return staging == null ? NONE : staging.segment();
     }
 
     @Override
@@ -55,7 +55,9 @@ final class CudaCopyStream implements CopyStream {
         try {
             stream.close();
         } finally {
-            staging.close();
+            if (staging != null) {
+                staging.close();
+            }
         }
     }
 }

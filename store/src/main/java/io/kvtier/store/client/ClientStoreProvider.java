@@ -1,18 +1,24 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreProvider;
 
-/** Opens embedded stores for the service loader. */
-public final class EmbeddedStoreProvider implements StoreProvider {
+/** Opens stores for the service loader. */
+public final class ClientStoreProvider implements StoreProvider {
     /** Made by the service loader. */
-    public EmbeddedStoreProvider() {
+    public ClientStoreProvider() {
         // Stateless.
     }
 
     @Override
     public Store open(final StoreConfig config) {
         return EmbeddedStore.open(config, StoreHooks.SYSTEM);
+    }
+
+    @Override
+    public Store connect(final ConnectConfig config) {
+        return ConnectedStore.open(config, StoreHooks.SYSTEM);
     }
 }

@@ -1,0 +1,130 @@
+package io.kvtier.store.cli;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.PatternBytes;
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.Store;
+import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.transport.rpc.RpcServerConfig;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands of a client, against a master and a node of this process. */
+@ExtendWith(LeakCheck.class)
+class ClientCommandsTest {
+    private static final long LEASE_MS = 600_000;
+
+    @TempDir
+    private Path directory;
+    private MasterServer master;
+    private Store node;
+
+    @BeforeEach
+    void start() throws IOException {
+        master = MasterServer.start(RpcServerConfig.loopback(0), new MasterSettings(
+            new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
+            new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
+            MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM));
+        node = Store.connect(ConnectConfig.builder("127.0.0.1", master.address().getPort()).memoryBytes(64 << 20)
+            .shm(false).build());
+    }
+
+    @AfterEach
+    void close() {
+        node.close();
+        master.close();
+    }
+
+    @Test
+    void shouldStoreAFileAndGiveItBack() throws IOException {
+        final byte[] value = PatternBytes.of(1, 20 << 20);
+        final Path file = Files.write(directory.resolve("value"), value);
+        assertEquals("", run("put", "key", file.toString(), "--checksum", "--replicas", "3").done().out());
+        final Path back = directory.resolve("back");
+        Files.write(back, new byte[] {1});
+        assertEquals("", run("get", "key", back.toString()).done().out());
+        assertArrayEquals(value, Files.readAllBytes(back));
+        try (Stream<Path> files = Files.list(directory)) {
+            assertEquals(2, files.count(), "no part is left");
+        }
+    }
+
+    @Test
+    void shouldSayInAWordWhyItDidNot() throws IOException {
+        final Path file = Files.write(directory.resolve("value"), PatternBytes.of(1, 10));
+        run("put", "key", file.toString()).done();
+        assertFailure("ALREADY_EXISTS", run("put", "key", file.toString()));
+        run("put", "--replace", "key", file.toString()).done();
+        assertFailure("OBJECT_NOT_FOUND", run("get", "nothing", "-"));
+        assertFailure("OBJECT_NOT_FOUND", run("stat", "nothing"));
+        assertFailure("NOT_FOUND", run("rm", "nothing"));
+        run("exists", "key").done();
+        assertFailure("LEASED", run("rm", "key"));
+        run("rm", "--force", "key").done();
+        assertFailure("no-such-file", run("put", "key", directory.resolve("no-such-file").toString()));
+        assertFalse(node.exists(ObjectKey.of("key")));
+        node.close();
+        assertFailure("NO_SPACE", run("put", "key", file.toString()));
+    }
+
+    @Test
+    void shouldListAndCountAndRemove() throws IOException {
+        final Path file = Files.write(directory.resolve("value"), PatternBytes.of(1, 10));
+        for (final String key : List.of("b", "a", "c")) {
+            run("put", key, file.toString()).done();
+        }
+        run("put", "--tenant", "other", "d", file.toString()).done();
+        assertEquals("10\ta\n10\tb\n10\tc\n", run("ls").done().out());
+        assertEquals("10\tb\n", run("ls", "^b").done().out());
+        assertEquals("10\tdefault\ta\n10\tdefault\tb\n10\tdefault\tc\n10\tother\td\n",
+            run("ls", "--all-tenants").done().out());
+        assertEquals("10\tMEMORY\n", run("stat", "a").done().out());
+        assertEquals("3\n", run("rm", "--match", "").done().out());
+        assertEquals("true\nfalse\n", run("exists", "--tenant", "other", "d", "a").out());
+        assertEquals(1, run("exists", "--tenant", "other", "d", "a").status());
+    }
+
+    @Test
+    void shouldTellWrongUse() {
+        assertEquals(2, run("rm").status());
+        assertEquals(2, run("rm", "key", "--match", "x").status());
+        assertEquals(2, run("ls", "(").status());
+        assertEquals(2, run("put", "key").status());
+        assertEquals(2, run("put", "", "-").status());
+        assertEquals(2, run("put", "key", "-", "--replicas", "0").status());
+        assertEquals(2, run("node", "--memory-bytes", "0").status());
+        assertEquals(2, run("node", "--disk-bytes", "1G").status());
+        final CommandRun nowhere = CommandRun.of("ls", "--master", "nowhere:x");
+        assertEquals(2, nowhere.status());
+        assertTrue(nowhere.err().contains("--master is 'nowhere:x'"), nowhere.err());
+        final CommandRun secret = run("ls", "--secret-file", directory.resolve("absent").toString());
+        assertEquals(2, secret.status());
+        assertTrue(secret.err().contains("absent"), secret.err());
+    }
+
+    private CommandRun run(final String name, final String... arguments) {
+        return CommandRun.of(Stream.concat(Stream.of(name, "--no-shm", "--master",
+            "127.0.0.1:" + master.address().getPort()), Stream.of(arguments)).toArray(String[]::new));
+    }
+
+    private static void assertFailure(final String word, final CommandRun run) {
+        assertEquals(1, run.status(), run.out() + run.err());
+        assertTrue(run.err().contains(word), run.err());
+        assertEquals("", run.out());
+    }
+}

@@ -1,0 +1,93 @@
+package io.kvtier.store.client;
+
+import io.kvtier.kit.FaultyFiles;
+import io.kvtier.kit.Faults;
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.config.Environment;
+import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.transport.rpc.RpcServerConfig;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+
+/** A master and clients of it in this process, over real sockets; closed youngest first. */
+final class Cluster implements AutoCloseable {
+    /** Long enough for a busy machine, short enough to be waited for. */
+    static final long LEASE_MS = 1_000;
+
+    private final Deque<AutoCloseable> open = new ArrayDeque<>();
+    private MasterServer master;
+
+    Cluster(final MasterSettings settings) {
+        startMaster(settings, 0);
+    }
+
+    /** A master with these watermarks for memory. */
+    static MasterSettings settings(final double highWatermark, final double ratio) {
+        return settings(highWatermark, ratio, 10_000);
+    }
+
+    static MasterSettings settings(final double highWatermark, final double ratio, final long clientTtlMs) {
+        return new MasterSettings(new MasterSettings.Eviction(highWatermark, ratio, highWatermark, ratio, true),
+            LEASE_MS, true, 1_000, new MasterSettings.Liveness(clientTtlMs, 30_000, 600_000, 3),
+            MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
+    }
+
+    private void startMaster(final MasterSettings settings, final int port) {
+        try {
+            master = MasterServer.start(RpcServerConfig.loopback(port), settings);
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    int port() {
+        return master.address().getPort();
+    }
+
+    /** The master dies, and another one without memory of it starts in its place. */
+    void restartMaster(final MasterSettings settings) {
+        final int port = port();
+        master.close();
+        startMaster(settings, port);
+    }
+
+    void closeMaster() {
+        master.close();
+    }
+
+    ConnectConfig.Builder config() {
+        return ConnectConfig.builder("127.0.0.1", port()).closeTimeoutMs(20_000);
+    }
+
+    ConnectedStore join(final UnaryOperator<ConnectConfig.Builder> settings) {
+        return join(settings, new Faults());
+    }
+
+    /** A client whose files fail as they are told. */
+    ConnectedStore join(final UnaryOperator<ConnectConfig.Builder> settings, final Faults faults) {
+        final ConnectedStore store = ConnectedStore.open(settings.apply(config()).build(), new StoreHooks(
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), new FaultyFiles(faults),
+            Environment.of(Map.of())));
+        open.push(store);
+        return store;
+    }
+
+    @Override
+    public void close() {
+        try {
+            while (!open.isEmpty()) {
+                open.pop().close();
+            }
+        } catch (final Exception e) {
+            throw e instanceof RuntimeException known ? known : new IllegalStateException(e);
+        } finally {
+            master.close();
+        }
+    }
+}

@@ -1,0 +1,12 @@
+package io.kvtier.store.client;
+
+/** A client that lends nothing: memory and disk are another's, over memory that both map. */
+class ShmClientStoreTest extends ConnectedStoreContract {
+    @Override
+    ClientStore open(final long memoryBytes, final long diskBytes) {
+        final Cluster cluster = cluster();
+        cluster.join(config -> config.name("node").memoryBytes(memoryBytes).disk(directory(), diskBytes)
+            .stagingBytes(1 << 20).shm(true));
+        return cluster.join(config -> config.name("client").shm(true));
+    }
+}

@@ -1,0 +1,8 @@
+package io.kvtier.transport.gds;
+
+class GdsHostBatchTransportTest extends GdsHostTransportContract {
+    @Override
+    GdsConfig config() {
+        return GdsConfig.DEFAULT;
+    }
+}

@@ -1,0 +1,85 @@
+package io.kvtier.store.cli;
+
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.config.SecurityFiles;
+import java.nio.file.Path;
+import picocli.CommandLine.Option;
+
+/** How a command reaches the master: options that all clients have. */
+final class MasterOptions {
+    private static final String USUAL_PORT = "50051";
+
+    @Option(names = "--master", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:" + USUAL_PORT,
+        description = "Where the master takes calls (default: ${DEFAULT-VALUE}).")
+    private String master;
+
+    @Option(names = "--tenant", paramLabel = "NAME", defaultValue = ObjectKey.DEFAULT_TENANT,
+        description = "Whose keys are meant (default: ${DEFAULT-VALUE}).")
+    private String tenant;
+
+    @Option(names = "--secret-file", paramLabel = "FILE",
+        description = "First line: the secret that all processes of the store share.")
+    private Path secretFile;
+
+    @Option(names = "--tls-keystore", paramLabel = "FILE",
+        description = "PKCS #12 with this process's key and certificate; calls then go over TLS.")
+    private Path keystore;
+
+    @Option(names = "--tls-password-file", paramLabel = "FILE",
+        description = "First line: the word that opens both stores of certificates.")
+    private Path passwordFile;
+
+    @Option(names = "--tls-truststore", paramLabel = "FILE",
+        description = "PKCS #12 with the certificates that the others' are signed by.")
+    private Path truststore;
+
+    @Option(names = "--no-shm", description = "Do not use memory that processes of this host share.")
+    private boolean noShm;
+
+    @Option(names = "--rpc-timeout-ms", paramLabel = "MS", defaultValue = "5000",
+        description = "Time for a call (default: ${DEFAULT-VALUE}).")
+    private long rpcTimeoutMs;
+
+    @Option(names = "--transfer-timeout-ms", paramLabel = "MS", defaultValue = "20000",
+        description = "Time for the bytes of one value (default: ${DEFAULT-VALUE}).")
+    private long transferTimeoutMs;
+
+    MasterOptions() {
+        // Filled by picocli.
+    }
+
+    String tenant() {
+        return tenant;
+    }
+
+    /**
+     * Settings to go on with.
+     *
+     * @throws IllegalArgumentException naming the option that is wrong.
+     */
+    ConnectConfig.Builder config() {
+        final int colon = master.lastIndexOf(':');
+        final String host = colon < 0 ? master : master.substring(0, colon);
+        final ConnectConfig.Builder config = ConnectConfig.builder(
+            host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host, port(colon));
+        if (secretFile != null) {
+            config.secret(SecurityFiles.secret(secretFile));
+        }
+        if (keystore != null) {
+            if (passwordFile == null) {
+                throw new IllegalArgumentException("--tls-keystore needs --tls-password-file");
+            }
+            config.tls(SecurityFiles.tls(keystore, passwordFile, truststore));
+        }
+        return config.tenant(tenant).shm(!noShm).timeouts(rpcTimeoutMs, transferTimeoutMs);
+    }
+
+    private int port(final int colon) {
+        try {
+            return Integer.parseInt(colon < 0 ? USUAL_PORT : master.substring(colon + 1));
+        } catch (final NumberFormatException e) {
+            throw new IllegalArgumentException("--master is '" + master + "'; write host:port", e);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package io.kvtier.store.cli;
+
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.client.ConnectedStore;
+import java.nio.file.Path;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kvtier node}. */
+@Command(name = "node", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Lends memory, and perhaps a disk, to the store until it is asked to end (SIGTERM or SIGINT). Prints "
+        + "one line when it is ready.",
+    footer = {"", "What is lent is taken back in good order at the end: values in its memory are gone from the store, "
+        + "those on its disk are there again when a node is started on the same directory.",
+        "Exit status: 0 ended when asked, 1 failed, 2 wrong use."})
+final class NodeCommand extends ClientCommand {
+    @Option(names = "--memory-bytes", paramLabel = "BYTES", defaultValue = "1G", converter = ByteSize.class,
+        description = "Memory to lend; 0 for none (default: ${DEFAULT-VALUE}).")
+    private long memoryBytes;
+
+    @Option(names = "--dir", paramLabel = "DIR", description = "Directory of the disk to lend.")
+    private Path dir;
+
+    @Option(names = "--disk-bytes", paramLabel = "BYTES", defaultValue = "0", converter = ByteSize.class,
+        description = "Disk to lend; 0 for none (default: ${DEFAULT-VALUE}).")
+    private long diskBytes;
+
+    @Option(names = "--staging-bytes", paramLabel = "BYTES", defaultValue = "64M", converter = ByteSize.class,
+        description = "Memory through which others read the disk (default: ${DEFAULT-VALUE}).")
+    private long stagingBytes;
+
+    @Option(names = "--name", paramLabel = "NAME", description = "What the node calls itself (default: pid@host).")
+    private String name;
+
+    @Option(names = "--segment-name", paramLabel = "NAME",
+        description = "What its memory is called (default: the node's name).")
+    private String segmentName;
+
+    @Option(names = "--host-id", paramLabel = "NAME", description = "What the host is called (default: its name).")
+    private String hostId;
+
+    @Option(names = "--listen", paramLabel = "HOST", defaultValue = "127.0.0.1",
+        description = "Address to listen on; beyond this host it needs --secret-file (default: ${DEFAULT-VALUE}).")
+    private String listen;
+
+    @Option(names = "--advertise", paramLabel = "HOST",
+        description = "Name or address under which others reach this host (default: that of --listen).")
+    private String advertise;
+
+    @Option(names = "--insecure", description = "Do without a secret, wherever it listens.")
+    private boolean insecure;
+
+    NodeCommand(final Console console) {
+        super(console);
+    }
+
+    @Override
+    ConnectConfig.Builder settings(final ConnectConfig.Builder config) {
+        allow(memoryBytes > 0 || diskBytes > 0, "--memory-bytes and --disk-bytes are both 0; there is nothing to lend");
+        allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
+        if (name != null) {
+            config.name(name);
+        }
+        if (hostId != null) {
+            config.hostId(hostId);
+        }
+        return config.memoryBytes(memoryBytes).disk(dir, diskBytes).stagingBytes(stagingBytes)
+            .segmentName(segmentName).listen(listen, advertise).open(insecure);
+    }
+
+    @Override
+    int run(final ConnectedStore store) throws InterruptedException {
+        final StopSignals signals = StopSignals.listen();
+        try {
+            print("kvtier node ready: " + String.join(" ", store.addresses()));
+            console().out().flush();
+            signals.await();
+            say("ending");
+            store.close();
+            return Main.DONE;
+        } finally {
+            signals.done();
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package io.kvtier.store.client;
+
+import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Commands for many keys in as few calls as may be. */
+final class BatchCalls {
+    private BatchCalls() {
+    }
+
+    /** Applies commands in batches; when a whole batch fails, each of its items has failed. */
+    static <R> List<BatchResult<R>> apply(final Master master, final List<? extends Command<R>> commands) {
+        final List<BatchResult<R>> results = new ArrayList<>(commands.size());
+        for (int from = 0; from < commands.size(); from += Batch.MAX_ITEMS) {
+            final int to = Math.min(commands.size(), from + Batch.MAX_ITEMS);
+            try {
+                results.addAll(master.apply(new Batch<R>(commands.subList(from, to))));
+            } catch (final RuntimeException e) {
+                for (int i = from; i < to; i++) {
+                    results.add(failed(e));
+                }
+            }
+        }
+        return results;
+    }
+
+    static <T> BatchResult<T> failed(final Throwable e) {
+        return new BatchResult<>(null, e instanceof StoreException known ? known
+            : new StoreException(ErrorCode.INTERNAL_ERROR, String.valueOf(e.getMessage()), e));
+    }
+}

@@ -1,0 +1,254 @@
+package io.kvtier.store.client;
+
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.SegmentCommand.Ping;
+import io.kvtier.store.protocol.SegmentCommand.PingReply;
+import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.replica.Locality;
+import io.kvtier.transport.Gate;
+import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.Transport;
+import io.kvtier.transport.rpc.RpcClientConfig;
+import io.kvtier.transport.rpc.RpcServerConfig;
+import io.kvtier.transport.shm.ShmTransport;
+import io.kvtier.transport.tcp.SegmentServerConfig;
+import io.kvtier.transport.tcp.TcpConfig;
+import io.kvtier.transport.tcp.TcpRetry;
+import io.kvtier.transport.tcp.TcpTimeouts;
+import io.kvtier.transport.tcp.TcpTransport;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.agrona.CloseHelper;
+
+/**
+ * What a connected store is made of, opened in the order in which one needs the other and closed in reverse.
+ *
+ * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
+ * work, {@code kvtier-chores} lends anew and carries out copies, {@code kvtier-offloader} writes to the disk; none
+ * waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it takes.
+ */
+final class ConnectedParts {
+    /** How long a value that was read from disk for another client stays for it. */
+    private static final long OWNER_LEASE_MS = 5_000;
+    private static final TcpRetry ONCE_MORE = new TcpRetry(1, 50, 500);
+    private static final long IDLE_MS = 60_000;
+
+    private final ConnectConfig config;
+    private final MasterLink master;
+    private final Gate gate;
+    private final UUID clientId = UUID.randomUUID();
+    private final Counters counters = new Counters();
+    private final ExecutorService chores =
+        Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-chores").factory());
+    private final AtomicBoolean copying = new AtomicBoolean();
+    private TransferEngine engine;
+    private RemoteSegments segments;
+    private Staging staging;
+    private Exports exports;
+    private LentMemory lent;
+    private ConnectedMemory memory;
+    private DiskTier disk;
+    private OwnerEndpoint endpoint;
+    private OwnerReads owners;
+    private Replications replications;
+    private volatile Mounts mounts;
+    private Liveness liveness;
+    private WorkLoop work;
+    private boolean closed;
+
+    ConnectedParts(final ConnectConfig config, final MasterLink master, final Gate gate) {
+        this.config = config;
+        this.master = master;
+        this.gate = gate;
+    }
+
+    /** Opens everything; when this throws, {@link #close} gives back what was opened. */
+    void open(final StoreHooks hooks) {
+        // Before anything else: a master that does not answer is what goes wrong most often.
+        final PingReply first = master.apply(ping(""));
+        if (first.leaseMs() <= 0) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gives no leases, without which "
+                + "a reader in another process cannot know whether the bytes it read are still those of its value; "
+                + "give the master a lease of some seconds");
+        }
+        engine = openEngine();
+        segments = new RemoteSegments(engine);
+        staging = new Staging();
+        final boolean serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
+        exports = serves ? new Exports(segmentServer(), config.advertisedHost()) : null;
+        lent = config.memoryBytes() == 0 ? null
+            : new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm());
+        memory = new ConnectedMemory(lent, segments, engine, staging);
+        replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
+        owners = new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging, counters,
+            config.rpcTimeoutMs(), config.transferTimeoutMs()));
+        if (config.diskBytes() > 0) {
+            disk = DiskTier.open(DiskSettings.of(config), hooks, clientId, master, memory, counters);
+            endpoint = new OwnerEndpoint(rpcServer(), exports,
+                new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk);
+        }
+        mounts = new Mounts(clientId, master, lent, disk, endpointAddress());
+        // Again, with the endpoint.
+        liveness = new Liveness(master, ping(endpointAddress()), master.apply(ping(endpointAddress())), chores,
+            duties());
+        mounts.mount();
+        liveness.start();
+        if (serves) {
+            work = new WorkLoop(master, clientId, this::workQueued);
+            work.start();
+        }
+    }
+
+    private Ping ping(final String address) {
+        return new Ping(clientId, config.name(), config.hostId(), address);
+    }
+
+    private TransferEngine openEngine() {
+        final List<Transport> transports = new ArrayList<>();
+        if (config.shm()) {
+            transports.add(new ShmTransport());
+        }
+        transports.add(new TcpTransport(TcpConfig.DEFAULT.withSecret(config.secret()).withRetry(ONCE_MORE)
+            .withTimeouts(new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS))));
+        return TransferEngine.open(new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()),
+            transports);
+    }
+
+    private SegmentServerConfig segmentServer() {
+        return SegmentServerConfig.DEFAULT.at(config.bindHost(), 0).withSecret(config.secret())
+            .withInsecure(config.open()).withCloseTimeoutMs(Math.min(config.closeTimeoutMs(), IDLE_MS));
+    }
+
+    private RpcServerConfig rpcServer() {
+        final RpcServerConfig base = RpcServerConfig.loopback(0);
+        return new RpcServerConfig(new InetSocketAddress(config.bindHost(), 0), config.secret(), config.tls(), false,
+            config.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
+            config.closeTimeoutMs());
+    }
+
+    private RpcClientConfig rpcClient(final HostPort owner) {
+        final RpcClientConfig base = RpcClientConfig.of(owner.host(), owner.port(), config.name())
+            .withSecret(config.secret());
+        return config.tls() == null ? base : base.withTls(config.tls());
+    }
+
+    private String endpointAddress() {
+        return endpoint == null ? "" : HostPort.of(config.advertisedHost(), endpoint.listening());
+    }
+
+    private Liveness.Duties duties() {
+        return new Liveness.Duties() {
+            @Override
+            public void remount() {
+                mounts.mount();
+                if (work != null) {
+                    work.lookForAll();
+                }
+            }
+
+            @Override
+            public void tick() {
+                segments.sweep();
+                if (disk != null && disk.takeUnsettled()) {
+                    chore(mounts::mountDisk);
+                }
+            }
+        };
+    }
+
+    private void workQueued(final WorkKind kind) {
+        if (kind == WorkKind.TASKS) {
+            if (copying.compareAndSet(false, true)) {
+                chore(() -> {
+                    copying.set(false);
+                    replications.run();
+                });
+            }
+        } else if (disk != null) {
+            disk.workQueued(kind);
+        }
+    }
+
+    private void chore(final Runnable task) {
+        try {
+            chores.execute(() -> {
+                try {
+                    task.run();
+                } catch (final StoreException e) {
+                    System.getLogger(ConnectedParts.class.getName()).log(System.Logger.Level.WARNING,
+                        "a chore failed: {0}", e.getMessage());
+                }
+            });
+        } catch (final RejectedExecutionException e) {
+            // The store is being closed.
+        }
+    }
+
+    /** What the calls of the store need. */
+    ClientStore.Parts parts() {
+        final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, disk, owners, counters),
+            new Reader.Terms(false, config.verify(), config.transferTimeoutMs()));
+        final Writer writer = new Writer(clientId, master,
+            new WaitingStarts(master, gate, counters, config.putTimeoutMs()), memory, counters,
+            config.transferTimeoutMs());
+        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.tenant());
+    }
+
+    private Locality locality() {
+        return mounts.locality();
+    }
+
+    List<String> addresses() {
+        final List<String> all = new ArrayList<>();
+        if (lent != null && lent.address() != null) {
+            all.addAll(Arrays.asList(lent.address().endpoint().split(" ")));
+        }
+        if (endpoint != null) {
+            all.add(endpointAddress());
+        }
+        return all;
+    }
+
+    /**
+     * Takes back what was lent, and gives everything back to the system, in this order: nothing new is begun; readers
+     * and offloads under way end; the master is told; then memory and connections go.
+     *
+     * @return false when transfers of the disk still use memory, which is then left mapped.
+     */
+    boolean close() {
+        if (closed) {
+            return true;
+        }
+        try {
+            CloseHelper.closeAll(work, chores, endpoint, disk);
+        } finally {
+            // An index that could not be written does not keep the rest.
+            if (mounts != null) {
+                mounts.unmount();
+            }
+            if (disk == null || !disk.isAbandoned()) {
+                closed = true;
+                release();
+            }
+        }
+        return closed;
+    }
+
+    private void release() {
+        try {
+            CloseHelper.closeAll(liveness, owners, segments, lent, exports, engine);
+        } finally {
+            CloseHelper.closeAll(engine == null || !engine.abandoned() ? staging : null, master);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.SharedRegion;
+import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.shm.ShmTransport;
+import io.kvtier.transport.tcp.ExportedSegment;
+import io.kvtier.transport.tcp.Permission;
+import io.kvtier.transport.tcp.SegmentServer;
+import io.kvtier.transport.tcp.SegmentServerConfig;
+import java.net.InetSocketAddress;
+
+/**
+ * Serves this client's memory to others: over connections, and to processes of this host that may map it.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> closing waits for requests that are running.
+ */
+final class Exports implements AutoCloseable {
+    private final SegmentServer server;
+    private final String advertisedHost;
+
+    /** Memory that others reach. */
+    record Export(ExportedSegment segment, String endpoint) implements AutoCloseable {
+        @Override
+        public void close() {
+            segment.close();
+        }
+    }
+
+    /**
+     * Listens.
+     *
+     * @param config         where and for whom.
+     * @param advertisedHost where others reach this host; null for the address that it listens on.
+     */
+    Exports(final SegmentServerConfig config, final String advertisedHost) {
+        this.server = SegmentServer.open(config);
+        this.advertisedHost = advertisedHost;
+    }
+
+    /** Exports memory under a name that nobody can guess or has had before. */
+    Export export(final MemoryRegion region, final AccessToken token, final Permission permission) {
+        final ExportedSegment segment = server.export(AccessToken.random().hex(), region, token, permission);
+        final String tcp = "tcp://" + HostPort.of(advertisedHost, server.address()) + '/' + segment.name();
+        return new Export(segment, region instanceof SharedRegion file ? ShmTransport.addressOf(file) + ' ' + tcp
+            : tcp);
+    }
+
+    InetSocketAddress address() {
+        return server.address();
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

@@ -1,0 +1,161 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.HostMemory;
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.SharedRegion;
+import io.kvtier.bindings.NativeTag;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
+import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Gate;
+import io.kvtier.transport.tcp.Permission;
+import java.util.UUID;
+import org.agrona.CloseHelper;
+
+/**
+ * Memory that this process lends to the store, and the exports through which others reach it.
+ *
+ * <p>What is lent at one time is a generation with an id, a name and a token of its own. When it is lent anew (the
+ * master has forgotten it) the old generation ends first: requests of others on it have ended or are refused, and no
+ * thread of this process is inside. So nobody who still has an old address can touch what is lent next. Memory in
+ * shared files cannot be taken away from who has mapped it: there the next generation is other memory.
+ *
+ * <p><b>Threading:</b> {@link #enter} from any thread; lending and closing one at a time. <b>Blocking:</b>
+ * {@link #renew} and {@link #close} wait for requests that are running.
+ */
+final class LentMemory implements AutoCloseable {
+    private final Exports exports;
+    private final String name;
+    private final long bytes;
+    private final boolean shared;
+    private volatile Generation current;
+    /** Private memory outlives its generations. */
+    private HostRegion own;
+
+    /** What is lent at one time. */
+    static final class Generation {
+        private final SegmentAddress address;
+        private final HostMemory region;
+        private final Exports.Export export;
+        private final boolean fresh;
+        private final Gate gate = new Gate();
+
+        Generation(final SegmentAddress address, final HostMemory region, final Exports.Export export,
+            final boolean fresh) {
+            this.address = address;
+            this.region = region;
+            this.export = export;
+            this.fresh = fresh;
+        }
+
+        SegmentAddress address() {
+            return address;
+        }
+
+        HostMemory region() {
+            return region;
+        }
+
+        /** A range of it, while it is entered; left when the range is closed. */
+        ReplicaMemory.OwnRange range(final long offset, final long length) {
+            final RegionSlice slice = region.slice(offset, length);
+            return new ReplicaMemory.OwnRange() {
+                @Override
+                public RegionSlice slice() {
+                    return slice;
+                }
+
+                @Override
+                public void close() {
+                    gate.leave();
+                }
+            };
+        }
+
+        void leave() {
+            gate.leave();
+        }
+    }
+
+    /**
+     * Memory to be lent.
+     *
+     * @param exports serve it.
+     * @param name    of the segment.
+     * @param bytes   how much; whole units are lent.
+     * @param shared  whether other processes of this host map it.
+     */
+    LentMemory(final Exports exports, final String name, final long bytes, final boolean shared) {
+        this.exports = exports;
+        this.name = name;
+        this.bytes = bytes & -StoreConfig.UNIT_BYTES;
+        this.shared = shared;
+    }
+
+    /**
+     * Ends what is lent now, if anything, and prepares the next generation.
+     *
+     * @return what to mount.
+     */
+    SegmentSpec renew() {
+        end();
+        final UUID id = UUID.randomUUID();
+        final AccessToken token = AccessToken.random();
+        final boolean fresh = shared || own == null;
+        final HostMemory region;
+        if (shared) {
+            region = SharedRegion.create(SharedRegion.DEFAULT_DIRECTORY, bytes, token.bytes());
+        } else {
+            own = own == null ? HostRegion.allocate(NativeTag.HOST_REGION, bytes) : own;
+            region = own;
+        }
+        try {
+            final Exports.Export export = exports.export(region, token, Permission.READ_WRITE);
+            current = new Generation(new SegmentAddress(id, export.endpoint(), token), region, export, fresh);
+        } catch (final RuntimeException e) {
+            if (shared) {
+                region.close();
+            }
+            throw e;
+        }
+        return new SegmentSpec(name, Medium.MEMORY, bytes, StoreConfig.UNIT_BYTES, current.address, fresh);
+    }
+
+    /** What is lent now; null when nothing is. */
+    SegmentAddress address() {
+        final Generation now = current;
+        return now == null ? null : now.address;
+    }
+
+    /** Begins to use a segment's memory; null when it is not what is lent now. To be left. */
+    Generation enter(final UUID segmentId) {
+        final Generation now = current;
+        return now != null && now.address.segmentId().equals(segmentId) && now.gate.tryEnter() ? now : null;
+    }
+
+    private void end() {
+        final Generation last = current;
+        if (last != null) {
+            current = null;
+            last.gate.close();
+            last.export.close();
+            last.gate.awaitEmpty(Long.MAX_VALUE);
+            if (shared) {
+                last.region.close();
+            }
+        }
+    }
+
+    /** Takes the memory back, and frees it. */
+    @Override
+    public void close() {
+        try {
+            end();
+        } finally {
+            CloseHelper.close(own);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package io.kvtier.store.client;
+
+/**
+ * Bytes on their way between a caller's memory and replicas.
+ *
+ * <p><b>Threading:</b> for the thread that started it, since the caller's memory may be that thread's alone.
+ * <b>Lifetime:</b> finished exactly once, whatever happens: until then replicas and memory of the caller are in use.
+ */
+interface Move {
+    /** Nothing is left to wait for. */
+    Move DONE = () -> null;
+
+    /**
+     * Waits until nothing uses the memory any more.
+     *
+     * @return null when all bytes are where they should be, else why not, in words.
+     */
+    String finish();
+
+    /** One that came to nothing. */
+    static Move failed(final String why) {
+        return () -> why;
+    }
+}

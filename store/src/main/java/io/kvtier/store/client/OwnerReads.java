@@ -1,0 +1,183 @@
+package io.kvtier.store.client;
+
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.rpc.MalformedMessageException;
+import io.kvtier.transport.rpc.RpcClient;
+import io.kvtier.transport.rpc.RpcClientConfig;
+import io.kvtier.transport.rpc.RpcException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.agrona.CloseHelper;
+
+/**
+ * Reads values on other clients' disks through their owners, see {@link OwnerProtocol}.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> on the owner and the network.
+ */
+final class OwnerReads implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(OwnerReads.class.getName());
+    /** How often a value is asked for whose owner has no room: it waited for some each time. */
+    private static final int MOST_BUSY = 2;
+
+    private final Function<HostPort, RpcClientConfig> configs;
+    private final Reach reach;
+    private final Map<String, RpcClient> owners = new ConcurrentHashMap<>();
+    private final ExecutorService releases =
+        Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("kvtier-release-", 0).factory());
+
+    /**
+     * How values are brought here.
+     *
+     * @param engine    moves the bytes.
+     * @param segments  of other processes.
+     * @param staging   for memory of callers that a transfer cannot use.
+     * @param counters  of the store.
+     * @param rpcMs     milliseconds for a call.
+     * @param transferMs milliseconds for a transfer.
+     */
+    record Reach(TransferEngine engine, RemoteSegments segments, Staging staging, Counters counters, long rpcMs,
+                 long transferMs) {
+    }
+
+    /**
+     * A value that a get wants.
+     *
+     * @param read      the get.
+     * @param replicaId the replica on the owner's disk.
+     * @param length    bytes of it that the get wants.
+     */
+    record Wanted(ObjectRead read, long replicaId, long length) {
+        OwnerProtocol.Wanted asked() {
+            return new OwnerProtocol.Wanted(read.request().key(), read.object().version(), read.object().size(),
+                replicaId);
+        }
+    }
+
+    /** Values in an owner's memory, until the last of them has been read. */
+    private record Batch(RpcClient owner, OwnerProtocol.Reply reply, long askedNanos, AtomicInteger left) {
+        boolean isOver() {
+            return System.nanoTime() - askedNanos >= TimeUnit.MILLISECONDS.toNanos(reply.leaseMs());
+        }
+
+        long leftMs() {
+            return Math.max(1, reply.leaseMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos));
+        }
+    }
+
+    OwnerReads(final Function<HostPort, RpcClientConfig> configs, final Reach reach) {
+        this.configs = configs;
+        this.reach = reach;
+    }
+
+    /**
+     * Starts to read values of one owner.
+     *
+     * @param endpoint where it answers.
+     * @param wanted   at most {@link OwnerProtocol#MAX_ITEMS}.
+     * @return one read a value, in order.
+     */
+    List<Move> read(final String endpoint, final List<Wanted> wanted) {
+        return read(endpoint, wanted, 1);
+    }
+
+    private List<Move> read(final String endpoint, final List<Wanted> wanted, final int attempt) {
+        wanted.forEach(one -> RemoteTransfer.check(one.read().request().target(), Direction.READ));
+        final Batch batch;
+        try {
+            batch = ask(endpoint, wanted);
+        } catch (final RpcException | MalformedMessageException | IllegalArgumentException e) {
+            final Move failed = Move.failed("its owner at " + endpoint + " could not be asked: " + e.getMessage());
+            return wanted.stream().map(one -> failed).toList();
+        }
+        final List<Move> moves = new ArrayList<>(wanted.size());
+        for (int i = 0; i < wanted.size(); i++) {
+            final Wanted one = wanted.get(i);
+            final OwnerProtocol.Placed placed = batch.reply().values().get(i);
+            moves.add(switch (placed.status()) {
+                case OwnerProtocol.OK -> transfer(batch, one, placed.offset());
+                case OwnerProtocol.BUSY -> attempt < MOST_BUSY
+                    // When it is waited for, those before it have been read and released.
+                    ? () -> read(endpoint, List.of(one), attempt + 1).getFirst().finish()
+                    : Move.failed("its owner has no room for readers now");
+                case OwnerProtocol.TOO_LARGE -> Move.failed("it is larger than the memory that its owner has for "
+                    + "readers; raise stagingBytes there");
+                default -> {
+                    // The owner has told the master, which may know of another replica.
+                    one.read().again();
+                    yield Move.failed("its owner does not have it any more");
+                }
+            });
+        }
+        return moves;
+    }
+
+    private Batch ask(final String endpoint, final List<Wanted> wanted) {
+        final RpcClient owner = owners.computeIfAbsent(endpoint,
+            address -> new RpcClient(configs.apply(HostPort.parse(address))));
+        final long asked = System.nanoTime();
+        final OwnerProtocol.Reply reply = OwnerProtocol.readReply(owner.call(OwnerProtocol.READ,
+            OwnerProtocol.request(wanted.stream().map(Wanted::asked).toList()), reach.rpcMs()));
+        if (reply.values().size() != wanted.size()) {
+            throw new MalformedMessageException("the answer has " + reply.values().size() + " values; asked was for "
+                + wanted.size());
+        }
+        final int placed =
+            (int) reply.values().stream().filter(one -> one.status() == OwnerProtocol.OK).count();
+        return new Batch(owner, reply, asked, new AtomicInteger(placed));
+    }
+
+    private Move transfer(final Batch batch, final Wanted wanted, final long place) {
+        final ReadRequest request = wanted.read().request();
+        final RemoteTransfer transfer =
+            new RemoteTransfer(reach.engine(), reach.segments(), reach.staging(), Direction.READ);
+        transfer.add(reach.segments().enter(batch.reply().memory()), place + request.offset(), wanted.length(),
+            request.target());
+        if (wanted.length() > 0) {
+            transfer.start(Math.min(reach.transferMs(), batch.leftMs()));
+        }
+        return () -> {
+            final String problem = transfer.finish();
+            final boolean over = batch.isOver();
+            if (batch.left().decrementAndGet() == 0) {
+                release(batch);
+            }
+            if (problem == null && !over) {
+                reach.counters().diskHits.increment();
+                reach.counters().diskReadBytes.add(wanted.length());
+            }
+            return problem != null || !over ? problem : "it took longer to read than its owner kept it, "
+                + batch.reply().leaseMs() + " ms";
+        };
+    }
+
+    /** What is not released goes by itself when its lease is over. */
+    private void release(final Batch batch) {
+        try {
+            releases.execute(() -> {
+                try {
+                    batch.owner().call(OwnerProtocol.RELEASE, OwnerProtocol.release(batch.reply().batch()),
+                        reach.rpcMs());
+                } catch (final RpcException e) {
+                    LOG.log(System.Logger.Level.DEBUG, "memory of an owner could not be released: {0}",
+                        e.getMessage());
+                }
+            });
+        } catch (final java.util.concurrent.RejectedExecutionException e) {
+            // The store is being closed.
+        }
+    }
+
+    @Override
+    public void close() {
+        owners.values().forEach(CloseHelper::quietClose);
+        releases.close();
+    }
+}

@@ -1,0 +1,166 @@
+package io.kvtier.store.client;
+
+import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.Gate;
+import io.kvtier.transport.Segment;
+import io.kvtier.transport.TransferEngine;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Segments of other processes that this one has opened, kept while they are used: those that were not for some time are
+ * closed, and so are those that failed. One that could not be opened is not tried again for a while, or every get would
+ * wait for a host that is gone.
+ *
+ * <p><b>Threading:</b> thread-safe; who needs a segment that another thread is opening waits for that one.
+ * <b>Blocking:</b> {@link #enter} while a connection is made.
+ */
+final class RemoteSegments implements AutoCloseable {
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final TransferEngine engine;
+    private final Map<UUID, FutureTask<Opened>> opened = new ConcurrentHashMap<>();
+
+    /** A segment, or why it could not be opened. */
+    static final class Opened {
+        private final UUID id;
+        private final Segment segment;
+        private final String problem;
+        private final Gate gate = new Gate();
+        private volatile long usedNanos = System.nanoTime();
+
+        Opened(final UUID id, final Segment segment, final String problem) {
+            this.id = id;
+            this.segment = segment;
+            this.problem = problem;
+        }
+
+        /** The segment; null when it could not be opened. */
+        Segment segment() {
+            return segment;
+        }
+
+        String problem() {
+            return problem;
+        }
+
+        /** Ends a use that {@link RemoteSegments#enter} began. */
+        void leave() {
+            usedNanos = System.nanoTime();
+            gate.leave();
+        }
+
+        private boolean isOver(final long now) {
+            return now - usedNanos > (segment == null ? RETRY_NANOS : IDLE_NANOS);
+        }
+    }
+
+    RemoteSegments(final TransferEngine engine) {
+        this.engine = engine;
+    }
+
+    /** Begins to use a segment; to be {@linkplain Opened#leave left}, even when it could not be opened. */
+    Opened enter(final SegmentAddress address) {
+        while (true) {
+            FutureTask<Opened> task = opened.get(address.segmentId());
+            if (task == null) {
+                final FutureTask<Opened> mine = new FutureTask<>(() -> open(address));
+                task = opened.putIfAbsent(address.segmentId(), mine);
+                if (task == null) {
+                    mine.run();
+                    task = mine;
+                }
+            }
+            final Opened one = get(task);
+            if (one.segment() == null && one.isOver(System.nanoTime())) {
+                drop(one);
+            } else if (one.gate.tryEnter()) {
+                return one;
+            } else {
+                // Closed meanwhile, and soon out of the map.
+                opened.remove(address.segmentId(), task);
+            }
+        }
+    }
+
+    private static Opened get(final FutureTask<Opened> task) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return task.get();
+                } catch (final InterruptedException e) {
+                    interrupted = true;
+                } catch (final ExecutionException e) {
+                    // Opening catches what it can; an error is the same for all who wait.
+                    throw new IllegalStateException("a segment could not be opened", e.getCause());
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The first of its addresses that can be opened. */
+    private Opened open(final SegmentAddress address) {
+        final StringBuilder problems = new StringBuilder();
+        for (final String one : address.endpoint().split(" ")) {
+            try {
+                if (!one.isEmpty()) {
+                    return new Opened(address.segmentId(), engine.openSegment(one, address.accessToken()), null);
+                }
+            } catch (final RuntimeException e) {
+                problems.append(problems.isEmpty() ? "" : "; ").append(one).append(": ").append(e.getMessage());
+            }
+        }
+        return new Opened(address.segmentId(), null, problems.isEmpty() ? "segment " + address.segmentId()
+            + " has no address for other processes" : problems.toString());
+    }
+
+    /** A transfer failed: whoever comes next opens it anew. The failed user leaves it as always. */
+    void failed(final Opened one) {
+        drop(one);
+    }
+
+    private void drop(final Opened one) {
+        if (one.gate.close()) {
+            remove(one);
+        }
+    }
+
+    private void remove(final Opened one) {
+        opened.computeIfPresent(one.id, (id, task) -> task.isDone() && get(task) == one ? null : task);
+        if (one.segment != null) {
+            // Transfers of others on it are waited for by a thread that has the time.
+            Thread.startVirtualThread(one.segment::close);
+        }
+    }
+
+    /** Closes what was not used for some time. */
+    void sweep() {
+        final long now = System.nanoTime();
+        for (final FutureTask<Opened> task : opened.values()) {
+            if (task.isDone() && get(task).isOver(now)) {
+                drop(get(task));
+            }
+        }
+    }
+
+    /** How many are open or known to be out of reach. */
+    int size() {
+        return opened.size();
+    }
+
+    /** Forgets all; the engine closes them. */
+    @Override
+    public void close() {
+        opened.clear();
+    }
+}

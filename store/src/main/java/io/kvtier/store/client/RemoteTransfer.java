@@ -1,0 +1,160 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.BorrowedRegion;
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.Transfer;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.TransferException;
+import io.kvtier.transport.TransferOptions;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Bytes between a caller's memory and segments of other processes. Native memory that any thread may touch is used as
+ * it is; a heap array, or memory of one thread, goes through staging memory.
+ *
+ * <p><b>Threading:</b> one thread. <b>Lifetime:</b> filled, started and finished; given up by {@link #finish} alone.
+ */
+final class RemoteTransfer implements Move {
+    private final TransferEngine engine;
+    private final RemoteSegments segments;
+    private final Staging staging;
+    private final Direction direction;
+    private final Transfer transfer;
+    private final List<RemoteSegments.Opened> used = new ArrayList<>(1);
+    private List<Bounce> bounces = List.of();
+    private String problem;
+    private boolean submitted;
+
+    /** A piece of the caller's memory, and the staging memory that stands for it. */
+    private record Bounce(MemorySegment caller, long count, Staging.Piece piece) {
+    }
+
+    RemoteTransfer(final TransferEngine engine, final RemoteSegments segments, final Staging staging,
+        final Direction direction) {
+        this.engine = engine;
+        this.segments = segments;
+        this.staging = staging;
+        this.direction = direction;
+        this.transfer = engine.newTransfer();
+    }
+
+    /** Refuses memory of a caller that a copy would refuse, in the same words as the JDK. */
+    static void check(final List<MemorySegment> pieces, final Direction direction) {
+        for (final MemorySegment piece : pieces) {
+            if (!piece.scope().isAlive()) {
+                throw new IllegalStateException("Already closed");
+            }
+            if (!piece.isAccessibleBy(Thread.currentThread())) {
+                throw new WrongThreadException("the memory belongs to another thread");
+            }
+            if (direction == Direction.READ && piece.isReadOnly()) {
+                throw new IllegalArgumentException("Attempt to write a read-only segment");
+            }
+        }
+    }
+
+    /**
+     * Adds a run of bytes of the caller's pieces at a place in a segment.
+     *
+     * @param opened entered by the caller; left at the end.
+     * @param offset first byte in the segment.
+     * @param length bytes.
+     * @param pieces the caller's memory, from its start; already checked.
+     */
+    void add(final RemoteSegments.Opened opened, final long offset, final long length,
+        final List<MemorySegment> pieces) {
+        used.add(opened);
+        if (opened.segment() == null) {
+            problem = opened.problem();
+            return;
+        }
+        long at = offset;
+        final long end = offset + length;
+        for (int i = 0; i < pieces.size() && at < end && problem == null; i++) {
+            final MemorySegment piece = pieces.get(i);
+            final long count = Math.min(piece.byteSize(), end - at);
+            if (count > 0) {
+                add(opened, at, count, piece);
+            }
+            at += count;
+        }
+    }
+
+    private void add(final RemoteSegments.Opened opened, final long at, final long count, final MemorySegment piece) {
+        try {
+            if (ScatterGather.isShared(piece)) {
+                put(opened, at, count, new BorrowedRegion(piece), 0);
+            } else {
+                final Staging.Piece room = bounce(piece, count);
+                put(opened, at, count, room.slice().region(), room.slice().offset());
+            }
+        } catch (final RuntimeException e) {
+            // No memory left for staging, a segment that was closed: whatever it is, what was added is given back.
+            problem = String.valueOf(e.getMessage());
+        }
+    }
+
+    private void put(final RemoteSegments.Opened opened, final long at, final long count,
+        final MemoryRegion region, final long regionOffset) {
+        if (direction == Direction.READ) {
+            transfer.read(region, regionOffset, count, opened.segment(), at);
+        } else {
+            transfer.write(region, regionOffset, count, opened.segment(), at);
+        }
+    }
+
+    /** Staging memory for a piece; of a write to several replicas the same for all. */
+    private Staging.Piece bounce(final MemorySegment piece, final long count) {
+        if (bounces.isEmpty()) {
+            bounces = new ArrayList<>();
+        }
+        for (final Bounce known : bounces) {
+            if (direction == Direction.WRITE && known.caller() == piece && known.count() == count) {
+                return known.piece();
+            }
+        }
+        final Staging.Piece room = staging.take(count);
+        bounces.add(new Bounce(piece, count, room));
+        if (direction == Direction.WRITE) {
+            MemorySegment.copy(piece, 0, room.slice().segment(), 0, count);
+        }
+        return room;
+    }
+
+    /** Begins to move; whatever is wrong is what {@link #finish} says. */
+    void start(final long timeoutMs) {
+        if (problem != null) {
+            return;
+        }
+        try {
+            engine.submit(transfer, TransferOptions.within(timeoutMs));
+            submitted = true;
+        } catch (final TransferException | IllegalStateException e) {
+            problem = e.getMessage();
+        }
+    }
+
+    @Override
+    public String finish() {
+        try {
+            if (submitted) {
+                transfer.await();
+            }
+            if (problem == null && direction == Direction.READ) {
+                for (final Bounce bounce : bounces) {
+                    MemorySegment.copy(bounce.piece().slice().segment(), 0, bounce.caller(), 0, bounce.count());
+                }
+            }
+        } catch (final TransferException e) {
+            problem = e.getMessage();
+            used.forEach(segments::failed);
+        } finally {
+            bounces.forEach(bounce -> bounce.piece().close());
+            used.forEach(RemoteSegments.Opened::leave);
+        }
+        return problem;
+    }
+}

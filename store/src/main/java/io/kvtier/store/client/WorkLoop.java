@@ -1,0 +1,86 @@
+package io.kvtier.store.client;
+
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.WorkKind;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Waits at the master for work, and hands it on.
+ *
+ * <p><b>Threading:</b> one platform thread of its own; the receiver must not block. <b>Lifetime:</b> until closed.
+ */
+final class WorkLoop implements AutoCloseable {
+    private static final long WAIT_MS = 20_000;
+    private static final long PAUSE_MS = 500;
+
+    private final MasterLink master;
+    private final UUID clientId;
+    private final Consumer<WorkKind> receiver;
+    private final CountDownLatch stop = new CountDownLatch(1);
+    private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-work").unstarted(this::run);
+
+    WorkLoop(final MasterLink master, final UUID clientId, final Consumer<WorkKind> receiver) {
+        this.master = master;
+        this.clientId = clientId;
+        this.receiver = receiver;
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** All there may be: announcements may have been lost. */
+    void lookForAll() {
+        for (final WorkKind kind : WorkKind.values()) {
+            receiver.accept(kind);
+        }
+    }
+
+    private void run() {
+        while (stop.getCount() > 0) {
+            try {
+                final int work = master.awaitWork(clientId, WAIT_MS);
+                for (final WorkKind kind : WorkKind.values()) {
+                    if ((work & kind.bit()) != 0) {
+                        receiver.accept(kind);
+                    }
+                }
+            } catch (final StoreException e) {
+                // The pings say that the master does not answer.
+                if (pause()) {
+                    lookForAll();
+                }
+            }
+        }
+    }
+
+    /** False when it is time to end. */
+    private boolean pause() {
+        try {
+            return !stop.await(PAUSE_MS, TimeUnit.MILLISECONDS);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        stop.countDown();
+        master.endWaits();
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (final InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
