@@ -226,6 +226,8 @@ class ArchitectureTest {
             .should().dependOnClassesThat(resideInAnyPackage("com.fasterxml.jackson..")));
         check(noClasses().that().doNotHaveFullyQualifiedName("io.kvtier.store.config.YamlDocument")
             .should().dependOnClassesThat(resideInAnyPackage("org.snakeyaml..")));
+        check(noClasses().that().resideOutsideOfPackage("io.kvtier.store.metrics..")
+            .should().dependOnClassesThat(resideInAnyPackage("io.prometheus..")));
         check(noClasses().that().resideOutsideOfPackage(ADMIN)
             .should().dependOnClassesThat(resideInAnyPackage("com.sun.net.httpserver..")));
         check(classes().that().resideInAPackage(COMMAND_LINE).should().onlyHaveDependentClassesThat()
