@@ -395,8 +395,8 @@ class QuotaTest {
             open.refused(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, new AdminCommand.DeleteQuota("acme"));
             open.store("acme/a", 100);
             open.store("b", 30);
-            assertEquals(List.of(new TenantInfo("acme", 0, 0, 100, 1, 0, 0), new TenantInfo("default", 0, 0, 30, 1, 0, 0)),
-                open.apply(new AdminCommand.Quotas()));
+            assertEquals(List.of(new TenantInfo("acme", 0, 0, 100, 1, 0, 0),
+                new TenantInfo("default", 0, 0, 30, 1, 0, 0)), open.apply(new AdminCommand.Quotas()));
             open.remove("acme/a");
             open.memory(TenantRig.BEN, "n", 4096);
             open.storeIn("nobytes/a", 0, "m", "n");
