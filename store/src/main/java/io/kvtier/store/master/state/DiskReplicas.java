@@ -34,8 +34,8 @@ final class DiskReplicas {
     /** Last replica id of disks that went and are not swept yet. */
     private final Map<UUID, Long> goneUpTo = new HashMap<>();
     private final RemovedVersions removed = new RemovedVersions();
-    /** Whether there has been a disk that can come back while this master lives. */
-    private boolean remote;
+    /** Whether disks are other processes', and can come back while this master lives. */
+    private final boolean remote;
     private long count;
     private long used;
     private long evictions;
@@ -52,7 +52,8 @@ final class DiskReplicas {
         }
     }
 
-    DiskReplicas(final ObjectCatalogue catalogue, final Effects effects) {
+    DiskReplicas(final boolean remote, final ObjectCatalogue catalogue, final Effects effects) {
+        this.remote = remote;
         this.catalogue = catalogue;
         this.effects = effects;
     }
@@ -60,7 +61,6 @@ final class DiskReplicas {
     /** A disk takes replicas from now on; a second time changes nothing. */
     void mount(final DiskCommand.MountDisk mount) {
         disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity()));
-        remote |= !mount.endpoint().isEmpty();
     }
 
     /** Hides what lies on a disk; false when it is not mounted. */

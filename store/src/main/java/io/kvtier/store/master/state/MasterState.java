@@ -59,7 +59,7 @@ public final class MasterState implements AutoCloseable {
         segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
-        final DiskReplicas disk = new DiskReplicas(catalogue, effects);
+        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
         tiers = new Tiers(catalogue, segments,
             new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
             new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);
