@@ -14,12 +14,12 @@ import java.util.List;
 
 /**
  * Redis, the usual store in memory: a server as Debian has it, without files, which drops the values that were used
- * longest ago when its memory is full; and a client with one connection, which waits for each answer (no pipelining) and
- * moves the bytes of a value between the caller's memory and the socket, without a copy of its own.
+ * longest ago when its memory is full; and a client with one connection, which waits for each answer (no pipelining)
+ * and moves the bytes of a value between the caller's memory and the socket, without a copy of its own.
  *
  * <p>What is spoken is RESP, of which this has the two commands it needs. A request is an array of strings with their
- * lengths, {@code *3 $3 SET $1 k $5 value}, an answer a line ({@code +OK}, {@code -ERR why}, {@code $-1} for nothing) or
- * {@code $5}, the five bytes, and the end of the line.
+ * lengths, {@code *3 $3 SET $1 k $5 value}, an answer a line ({@code +OK}, {@code -ERR why}, {@code $-1} for nothing)
+ * or {@code $5}, the five bytes, and the end of the line.
  *
  * <p><b>Threading:</b> one thread. <b>Blocking:</b> until the answer is there. <b>Lifetime:</b> holds a connection.
  */

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Puts and gets of values of one size by several threads, the same whoever keeps the values. Every value that is fetched
- * is checked, and so is, after each measurement, the last that each thread has put.
+ * Puts and gets of values of one size by several threads, the same whoever keeps the values. Every value that is
+ * fetched is checked, and so is, after each measurement, the last that each thread has put.
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> all that it uses belongs to the rig.
  */
