@@ -9,8 +9,8 @@ import java.util.Map;
  *
  * <p>The machine was virtual with 2 cores and 24 GiB; master, memory owner and clients were processes that shared these
  * two cores. Each figure is one sample of 3 to 10 seconds, by Mooncake's own benches and, for values, by a small
- * program that stamped and checked them. A figure of another run, and worse of another machine, says how large a goal is; it is
- * no comparison side by side, and rows against it say "recorded". {@code src-test/BENCHMARKS.md} says so too.
+ * program that stamped and checked them. A figure of another run, and worse of another machine, says how large a goal
+ * is; it is no comparison side by side, and rows against it say "recorded". {@code src-test/BENCHMARKS.md} says so too.
  *
  * <p><b>Threading:</b> immutable.
  */
