@@ -13,6 +13,9 @@ module io.kvtier.store {
     requires static jdk.management;
     requires static me.tongfei.progressbar;
     requires static org.snakeyaml.engine;
+    requires static io.prometheus.metrics.config;
+    requires static io.prometheus.metrics.model;
+    requires static io.prometheus.writer.text;
     requires static jdk.httpserver;
 
     exports io.kvtier.store;

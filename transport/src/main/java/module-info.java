@@ -4,6 +4,7 @@
 module io.kvtier.transport {
     requires transitive io.kvtier.alloc;
     requires jdk.jfr;
+    requires msgpack.core;
 
     exports io.kvtier.transport;
     exports io.kvtier.transport.file;

@@ -45,6 +45,8 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.msgpack.core.MessagePack;
+import org.msgpack.core.buffer.MessageBuffer;
 
 /** The house's rules about who may use what; class files decide, not import lines. */
 class ArchitectureTest {
@@ -224,10 +226,24 @@ class ArchitectureTest {
             .should().dependOnClassesThat(resideInAnyPackage("com.fasterxml.jackson..")));
         check(noClasses().that().doNotHaveFullyQualifiedName("io.kvtier.store.config.YamlDocument")
             .should().dependOnClassesThat(resideInAnyPackage("org.snakeyaml..")));
+        check(noClasses().that().resideOutsideOfPackage("io.kvtier.store.metrics..")
+            .should().dependOnClassesThat(resideInAnyPackage("io.prometheus..")));
         check(noClasses().that().resideOutsideOfPackage(ADMIN)
             .should().dependOnClassesThat(resideInAnyPackage("com.sun.net.httpserver..")));
         check(classes().that().resideInAPackage(COMMAND_LINE).should().onlyHaveDependentClassesThat()
             .resideInAPackage(COMMAND_LINE));
+    }
+
+    /** Whoever loads the library first decides whether it uses {@code sun.misc.Unsafe}. */
+    @Test
+    void shouldLoadMessagePackInOnePlace() {
+        final String rpc = "io.kvtier.transport.rpc";
+        check(noClasses().that().resideOutsideOfPackage(rpc)
+            .should().dependOnClassesThat(resideInAnyPackage("org.msgpack..")));
+        check(noClasses().that().doNotHaveFullyQualifiedName(rpc + ".MessagePackLibrary")
+            .should().dependOnClassesThat(type(MessagePack.class))
+            .orShould().callMethodWhere(describe("a new buffer of MessagePack",
+                call -> isOf(call, MessageBuffer.class, "wrap", "allocate"))));
     }
 
     @Test

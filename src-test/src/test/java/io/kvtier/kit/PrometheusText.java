@@ -22,7 +22,7 @@ public final class PrometheusText {
     /** A family of samples. */
     public static final class Family {
         private final Map<Map<String, String>, Double> samples = new LinkedHashMap<>();
-        private String type = "untyped";
+        private String type;
         private String help;
 
         public String type() {
@@ -102,7 +102,7 @@ public final class PrometheusText {
         }
         final String type = line.substring(at);
         if (!List.of("counter", "gauge", "histogram", "summary", "untyped").contains(type)
-            || !family.type.equals("untyped")) {
+            || family.type != null) {
             throw wrong("no type, or a second one");
         }
         family.type = type;
@@ -120,13 +120,13 @@ public final class PrometheusText {
         String base = name;
         for (final String suffix : List.of("_bucket", "_sum", "_count")) {
             final String stem = name.endsWith(suffix) ? name.substring(0, name.length() - suffix.length()) : "";
-            if (families.containsKey(stem) && families.get(stem).type.equals("histogram")) {
+            if (families.containsKey(stem) && "histogram".equals(families.get(stem).type)) {
                 labels.put("__name__", suffix);
                 base = stem;
             }
         }
         final Family family = families.get(base);
-        if (family == null || family.help == null || family.type.equals("untyped")) {
+        if (family == null || family.help == null || family.type == null) {
             throw wrong("a sample of no family");
         }
         if (family.samples.put(labels, value) != null) {
@@ -212,7 +212,7 @@ public final class PrometheusText {
 
     /** Buckets rise to +Inf, which has the count. */
     private static void checkHistogram(final String name, final Family family) {
-        if (!family.type.equals("histogram")) {
+        if (!"histogram".equals(family.type)) {
             return;
         }
         final Map<Map<String, String>, TreeMap<Double, Double>> series = new LinkedHashMap<>();

@@ -43,7 +43,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AdminServerTest {
     private static final String TOKEN = "0123456789abcdef0123";
     private static final MasterStats NOTHING =
-        new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
+            MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE);
     private static final int LISTINGS = 4;
 
     @TempDir
@@ -65,15 +67,15 @@ class AdminServerTest {
             .on(AdminCommand.DeleteQuota.class,
                 command -> command.tenant().equals("blue") ? Command.Ack.OK : Command.Ack.STALE)
             .on(AdminCommand.Quotas.class, command -> List.of(
-                new AdminCommand.TenantInfo("blue", 100, 90, 80, 7, 6),
-                new AdminCommand.TenantInfo("default", 0, 0, 5, 4, 3)));
+                new AdminCommand.TenantInfo("blue", 100, 90, 80, 7, 6, 5),
+                new AdminCommand.TenantInfo("default", 0, 0, 5, 4, 3, 2)));
         try (AdminRig rig = AdminRig.of(master)) {
             assertEquals(200, rig.send("PUT", "/api/v1/tenant_quotas", "{\"tenant\": \"blue\", \"quota_bytes\": 100}")
                 .status());
             assertEquals(List.of(new AdminCommand.SetQuota("blue", 100)), master.asked());
             final List<Map<String, Object>> all = Json.objects(rig.get("/api/v1/tenant_quotas").json(), "tenants");
             assertEquals(Map.of("tenant", "blue", "quota_bytes", 100L, "effective_bytes", 90L, "charged_bytes", 80L,
-                "objects", 7L, "rejections", 6L), all.getFirst());
+                "objects", 7L, "rejections", 6L, "evicted_bytes", 5L), all.getFirst());
             assertEquals(2, all.size());
             assertEquals(1, Json.objects(rig.get("/api/v1/tenant_quotas?tenant=default").json(), "tenants").size());
             assertEquals(404, rig.get("/api/v1/tenant_quotas?tenant=red").status());

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The launcher on machines made up of a few scripts: a java that only says its version, and a mvn that only logs. */
 final class LauncherTest {
     private static final List<String> TOOLS =
-        List.of("bash", "cat", "dirname", "find", "mktemp", "readlink", "rm");
+        List.of("flock", "mkdir", "bash", "cat", "dirname", "find", "mktemp", "readlink", "rm");
     private static final String FLAGS = """
         --enable-native-access=ALL-UNNAMED
         --add-exports
@@ -92,20 +91,27 @@ final class LauncherTest {
         return jar(FileTime.from(Instant.now()));
     }
 
-    private Outcome launch(final Path script, final String... arguments) throws IOException, InterruptedException {
+    private Process start(final Path script, final String name, final String... arguments) throws IOException {
         final List<String> command = new ArrayList<>(List.of(script.toString()));
         command.addAll(List.of(arguments));
-        final Path out = machine.resolve("out");
-        final Path err = machine.resolve("err");
         final ProcessBuilder builder = new ProcessBuilder(command).directory(machine.toFile())
-            .redirectOutput(out.toFile()).redirectError(err.toFile());
+            .redirectOutput(machine.resolve(name + ".out").toFile())
+            .redirectError(machine.resolve(name + ".err").toFile());
         builder.environment().clear();
         builder.environment().putAll(environment);
         final Process process = builder.start();
         process.getOutputStream().close();
+        return process;
+    }
+
+    private Outcome end(final Process process, final String name) throws IOException, InterruptedException {
         assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the launcher did not end");
-        return new Outcome(process.exitValue(), Files.readString(out, StandardCharsets.UTF_8),
-            Files.readString(err, StandardCharsets.UTF_8));
+        return new Outcome(process.exitValue(), Files.readString(machine.resolve(name + ".out")),
+            Files.readString(machine.resolve(name + ".err")));
+    }
+
+    private Outcome launch(final Path script, final String... arguments) throws IOException, InterruptedException {
+        return end(start(script, "one", arguments), "one");
     }
 
     private Outcome launch(final String... arguments) throws IOException, InterruptedException {
@@ -206,6 +212,24 @@ final class LauncherTest {
         jar(FileTime.from(LONG_AGO.plusSeconds(60)));
         launch("demo");
         assertEquals(built + built + built, Files.readString(machine.resolve("built")), "a source was removed");
+    }
+
+    @Test
+    void shouldBuildOnceWhenTwoAreStartedTogether() throws IOException, InterruptedException {
+        java(installed.resolve("jdk"), "25");
+        // The first build goes on until the second launcher has been started.
+        script(path.resolve("mvn"), "echo built >>" + machine.resolve("built") + "\nwhile [[ ! -e "
+            + machine.resolve("go") + " ]]; do :; done\n: >store/target/kvtier-store-0.1.0-cli.jar\n");
+        final Process first = start(root.resolve("kvtier"), "first", "demo");
+        while (!Files.exists(machine.resolve("built"))) {
+            Thread.onSpinWait();
+        }
+        final Process second = start(root.resolve("kvtier"), "second", "demo");
+        Files.createFile(machine.resolve("go"));
+        assertEquals(0, end(first, "first").status());
+        final Outcome other = end(second, "second");
+        assertEquals(0, other.status(), other.err());
+        assertEquals("built\n", Files.readString(machine.resolve("built")));
     }
 
     @Test

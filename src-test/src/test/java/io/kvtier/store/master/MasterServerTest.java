@@ -16,11 +16,13 @@ import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.ObjectCommand.ReadDone;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Remove;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
@@ -126,6 +128,20 @@ class MasterServerTest {
         assertEquals(ADDRESS, memory.segment());
         assertEquals(RemoveOutcome.REMOVED, master.apply(new Remove(KEY, true)).outcome());
         assertFalse(master.apply(new ReadStart(KEY, false)).found());
+    }
+
+    @Test
+    void shouldNotLetAnotherProcessHoldAReplicaOrEndAHold() throws IOException {
+        final RemoteMaster master = master(1 << 20);
+        final Started started = assertInstanceOf(Started.class, master.apply(put(KEY, 1, 4096)));
+        assertEquals(Ack.OK, master.apply(new PutEnd(CLIENT, KEY, started.version(), Scope.ALL, false, 0)));
+        final ReadDone done = new ReadDone(KEY, started.replicas().getFirst().id());
+
+        for (final Command<?> held : List.of(new ReadStart(KEY, true), done, new Batch<>(List.of(done)))) {
+            assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
+                assertThrows(StoreException.class, () -> master.apply(held)).code(), held.toString());
+        }
+        assertEquals(0, master.apply(new ReadStart(KEY, false)).held());
     }
 
     @Test

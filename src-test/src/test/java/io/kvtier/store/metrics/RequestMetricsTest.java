@@ -16,7 +16,9 @@ import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
 import io.kvtier.store.replica.SegmentAddress;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,9 +36,11 @@ class RequestMetricsTest {
     private final RequestMetrics metrics = new RequestMetrics();
 
     private Map<String, PrometheusText.Family> read() throws IOException {
-        final StringBuilder out = new StringBuilder();
-        metrics.write(new MetricsText(out));
-        return PrometheusText.parse(out.toString());
+        final Families families = new Families();
+        metrics.collect(families);
+        final ByteArrayOutputStream out = new ByteArrayOutputStream();
+        families.write(out);
+        return PrometheusText.parse(out.toString(StandardCharsets.UTF_8));
     }
 
     private static ObjectCommand.PutStart put(final boolean replace) {

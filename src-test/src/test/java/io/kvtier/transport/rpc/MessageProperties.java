@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
 import net.jqwik.api.Example;
@@ -123,7 +125,7 @@ class MessageProperties {
         });
     }
 
-    /** Every kind of value as MessagePack for Java writes and reads it, with lengths where the header changes. */
+    /** Every kind of value as MessagePack for Java has it by default, with lengths where headers change. */
     @Property
     void theLibraryWritesAndReadsTheSame(@ForAll final long any, @ForAll @IntRange(max = 63) final int shift,
         @ForAll @IntRange(max = 7) final int around) throws IOException {
@@ -175,6 +177,81 @@ class MessageProperties {
         assertThrows(MalformedMessageException.class, () -> refusing.raw(library.length - 1));
     }
 
+    /** Counts that 32 bits cannot add up: of a map's keys and values, and of arrays inside each other. */
+    @Example
+    void aValueIsNotShorterThanItSays() {
+        for (final String counts : List.of("df40000000", "df7fffffff", "ddffffffff", "dfffffffff",
+            "93" + "dd7fffffff".repeat(3), "c67fffffff", "c6ffffffff", "c97fffffff05", "c9ffffffff05", "c1")) {
+            assertMalformed("92" + counts + "0000", reader -> {
+                reader.begin();
+                reader.raw(100);
+            });
+            assertMalformed("92" + counts + "0000", reader -> {
+                reader.begin();
+                reader.end();
+            });
+        }
+    }
+
+    @Example
+    void textsAndBytesAreNotTakenForEachOther() {
+        for (final String text : List.of("a141", "d90141", "da000141", "db0000000141")) {
+            assertMalformed(text, reader -> reader.bytes(10));
+        }
+        for (final String bytes : List.of("c40141", "c5000141", "c600000001" + "41")) {
+            assertMalformed(bytes, reader -> reader.text(10));
+        }
+    }
+
+    /** Values that end before, at and behind the end of the array that a writer begins with, and of larger ones. */
+    @Property
+    void aWriterGrowsAndIsUsedAgain(@ForAll @IntRange(max = 1100) final int before,
+        @ForAll @IntRange(max = 1100) final int length, @ForAll final long number) {
+        final byte[] bytes = new byte[length];
+        Arrays.fill(bytes, (byte) 7);
+        final MessageWriter writer = new MessageWriter();
+        for (int round = 0; round < 3; round++) {
+            writer.array(before + 4);
+            for (int i = 0; i < before; i++) {
+                writer.number(i & 0x7f);
+            }
+            writer.bytes(bytes).text("x".repeat(length)).number(number);
+            final int kept = writer.length();
+            writer.raw(bytes).cutTo(kept);
+            writer.uuid(new UUID(number, length));
+            assertEquals(writer.length(), writer.toBytes().length);
+
+            final MessageReader reader = new MessageReader(writer.toBytes());
+            assertEquals(before + 4, reader.begin());
+            for (int i = 0; i < before; i++) {
+                assertEquals(i & 0x7f, reader.number());
+            }
+            assertArrayEquals(bytes, reader.bytes(length));
+            assertEquals("x".repeat(length), reader.text(length));
+            assertEquals(number, reader.number());
+            assertEquals(new UUID(number, length), reader.uuid());
+            reader.end();
+            reader.endMessage();
+            writer.clear();
+            assertEquals(0, writer.length());
+        }
+    }
+
+    @Example
+    void aReaderBeginsAnotherMessageWhereverItWas() {
+        final MessageReader reader = new MessageReader();
+        assertThrows(MalformedMessageException.class, reader::number);
+        reader.reset(HexFormat.of().parseHex("9392c0c0"));
+        reader.begin();
+        reader.begin();
+        assertThrows(MalformedMessageException.class, reader::begin);
+        reader.reset(new byte[] {5});
+        assertEquals(5, reader.number());
+        reader.endMessage();
+        reader.clear();
+        assertThrows(MalformedMessageException.class, reader::number);
+    }
+
     /** Bytes by the specification of MessagePack, not by the library. */
     @Example
     void messagesAreMessagePack() {
@@ -183,6 +260,38 @@ class MessageProperties {
 
         assertEquals("95" + "ff" + "cf0000000100000000" + "c3" + "a2c3a9" + "c40101",
             HexFormat.of().formatHex(message));
+    }
+
+    private static void assertWritten(final String hex, final MessageWriter writer) {
+        assertEquals(hex, HexFormat.of().formatHex(writer.toBytes(), 0, hex.length() / 2));
+    }
+
+    /** First and last of every header, from the tables of the specification. */
+    @Example
+    void everyHeaderIsTheShortest() {
+        final String[] numbers = {"0 00", "127 7f", "128 cc80", "255 ccff", "256 cd0100", "65535 cdffff",
+            "65536 ce00010000", "4294967295 ceffffffff", "4294967296 cf0000000100000000",
+            "9223372036854775807 cf7fffffffffffffff", "-1 ff", "-32 e0", "-33 d0df", "-128 d080", "-129 d1ff7f",
+            "-32768 d18000", "-32769 d2ffff7fff", "-2147483648 d280000000", "-2147483649 d3ffffffff7fffffff",
+            "-9223372036854775808 d38000000000000000"};
+        for (final String row : numbers) {
+            final String[] columns = row.split(" ");
+            final MessageWriter written = new MessageWriter().number(Long.parseLong(columns[0]));
+            assertEquals(columns[1], HexFormat.of().formatHex(written.toBytes()), row);
+        }
+        final String[] lengths = {"0 90 a0 c400", "15 9f af c40f", "16 dc0010 b0 c410", "31 dc001f bf c41f",
+            "32 dc0020 d920 c420", "255 dc00ff d9ff c4ff", "256 dc0100 da0100 c50100", "65535 dcffff daffff c5ffff",
+            "65536 dd00010000 db00010000 c600010000"};
+        for (final String row : lengths) {
+            final String[] columns = row.split(" ");
+            final int length = Integer.parseInt(columns[0]);
+            assertWritten(columns[1], new MessageWriter().array(length));
+            assertWritten(columns[2], new MessageWriter().text("x".repeat(length)));
+            assertWritten(columns[3], new MessageWriter().bytes(new byte[length]));
+        }
+        assertWritten("c0", new MessageWriter().nothing());
+        assertWritten("c2", new MessageWriter().flag(false));
+        assertWritten("a13f", new MessageWriter().text("\ud800"));
     }
 
     @Example

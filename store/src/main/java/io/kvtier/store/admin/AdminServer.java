@@ -247,6 +247,7 @@ public final class AdminServer implements AutoCloseable {
             case HttpFailure.FORBIDDEN -> "FORBIDDEN";
             case HttpFailure.NOT_FOUND -> "NOT_FOUND";
             case HttpFailure.METHOD_NOT_ALLOWED -> "METHOD_NOT_ALLOWED";
+            case HttpFailure.CONFLICT -> "CONFLICT";
             case HttpFailure.TOO_LARGE -> "TOO_LARGE";
             default -> "UNAVAILABLE";
         };

@@ -1,6 +1,7 @@
 package io.kvtier.store.admin;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
@@ -131,7 +132,9 @@ final class SegmentPages {
 
     private void cancelDrain(final AdminRequest request, final AdminReply reply) throws IOException {
         final long id = request.knows("job_id").number("job_id");
-        master.apply(new TaskCommand.CancelDrain(id));
+        if (master.apply(new TaskCommand.CancelDrain(id)) == Command.Ack.STALE) {
+            throw new HttpFailure(HttpFailure.CONFLICT, "drain " + id + " has failed: its segments are in use again");
+        }
         reply.json(json -> json.writeNumberField("job_id", id));
     }
 }

@@ -4,8 +4,6 @@ import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Master;
 import java.io.IOException;
-import java.io.OutputStreamWriter;
-import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 
 /** How the master is. */
@@ -35,10 +33,7 @@ final class StatusPages {
 
     /** Parameters are left alone: Prometheus may be told to send some. */
     void metrics(final AdminRequest request, final AdminReply reply) throws IOException {
-        final Writer text = new OutputStreamWriter(reply.as("text/plain; version=0.0.4; charset=utf-8"),
-            StandardCharsets.UTF_8);
-        metrics.write(text);
-        text.flush();
+        metrics.write(reply.as(MasterMetrics.contentType()));
     }
 
     void summary(final AdminRequest request, final AdminReply reply) throws IOException {

@@ -34,6 +34,7 @@ final class TenantPages {
                 json.writeNumberField("charged_bytes", tenant.charged());
                 json.writeNumberField("objects", tenant.objects());
                 json.writeNumberField("rejections", tenant.rejections());
+                json.writeNumberField("evicted_bytes", tenant.evictedBytes());
                 json.writeEndObject();
             }
             json.writeEndArray();

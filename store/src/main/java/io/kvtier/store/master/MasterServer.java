@@ -1,9 +1,13 @@
 package io.kvtier.store.master;
 
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.metrics.RequestMetrics;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.protocol.wire.Request;
 import io.kvtier.store.protocol.wire.WireCodec;
@@ -162,7 +166,24 @@ public final class MasterServer implements AutoCloseable {
     }
 
     private <R> Entry command(final RpcCall call, final Request<R> request) {
+        if (request.command() instanceof Batch<?> batch) {
+            batch.items().forEach(MasterServer::checkRemote);
+        } else {
+            checkRemote(request.command());
+        }
         return new Exchange<>(call, request);
+    }
+
+    /**
+     * Holds are for readers in the master's own process. One of a client that dies would never end, and a client that
+     * ends one it does not have would end somebody else's.
+     */
+    private static void checkRemote(final Command<?> command) {
+        if (command instanceof ObjectCommand.ReadDone
+            || command instanceof ObjectCommand.ReadStart read && read.hold()) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
+                "a replica cannot be held from another process; read under the lease that the answer gives");
+        }
     }
 
     /** A command that came in a call. */

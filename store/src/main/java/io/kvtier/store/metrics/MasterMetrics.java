@@ -3,16 +3,21 @@ package io.kvtier.store.metrics;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.SegmentCommand;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 
 /**
  * All metrics of a master: pulled from it when somebody asks.
@@ -22,6 +27,7 @@ import java.util.function.LongSupplier;
  */
 public final class MasterMetrics {
     private static final double MILLIS = 1000;
+    private static final String TENANT = "tenant";
 
     private final Master master;
     private final RequestMetrics requests;
@@ -62,18 +68,28 @@ public final class MasterMetrics {
     }
 
     /**
-     * Writes everything in Prometheus' text format 0.0.4.
+     * Writes everything in Prometheus' text format 0.0.4, in UTF-8; families are sorted by name.
      *
-     * @param out gets the text.
+     * @param out gets the text, and is not closed.
      * @throws IOException when it cannot be written to.
      */
-    public void write(final Appendable out) throws IOException {
-        final MetricsText text = new MetricsText(out);
-        writeFacts(text);
-        writeStats(text, master.apply(new AdminCommand.Statistics()));
-        writeSegments(text, listed(new SegmentCommand.Segments()));
-        writeTenants(text, listed(new AdminCommand.Quotas()));
-        requests.write(text);
+    public void write(final OutputStream out) throws IOException {
+        final Families families = new Families();
+        collectFacts(families);
+        collectStats(families, master.apply(new AdminCommand.Statistics()));
+        collectSegments(families, listed(new SegmentCommand.Segments()));
+        collectTenants(families, listed(new AdminCommand.Quotas()));
+        requests.collect(families);
+        families.write(out);
+    }
+
+    /**
+     * What is written.
+     *
+     * @return the media type of {@link #write}'s text.
+     */
+    public static String contentType() {
+        return Families.CONTENT_TYPE;
     }
 
     /**
@@ -104,110 +120,148 @@ public final class MasterMetrics {
         }
     }
 
-    private void writeFacts(final MetricsText text) throws IOException {
-        text.family("kvtier_master_info", MetricsText.Type.GAUGE, "Always 1; what runs here stands in the labels.")
-            .sample(1, "cluster_id", facts.clusterId, "version", facts.version);
-        text.family("process_start_time_seconds", MetricsText.Type.GAUGE, "When the process began, since 1970.")
-            .sample(facts.startedMs / MILLIS);
-        text.family("kvtier_master_connections", MetricsText.Type.GAUGE, "Connections of clients.")
-            .sample(connections.getAsLong());
+    private void collectFacts(final Families families) {
+        families.info("kvtier_master_info", "Always 1; what runs here stands in the labels.",
+            "cluster_id", facts.clusterId, "version", facts.version);
+        families.gauge("process_start_time_seconds", facts.startedMs / MILLIS, "When the process began, since 1970.");
+        families.gauge("kvtier_master_connections", connections.getAsLong(), "Connections of clients.");
     }
 
-    private static void writeStats(final MetricsText text, final MasterStats stats) throws IOException {
-        gauge(text, "master_key_count", stats.objects(), "Objects, those being written included.");
-        gauge(text, "master_soft_pin_key_count", stats.softPinned(), "Objects that are pinned softly.");
-        gauge(text, "kvtier_groups", stats.groups(), "Groups of objects.");
-        gauge(text, "master_active_clients", stats.clients(), "Clients that are taken for alive.");
-        gauge(text, "kvtier_pending_writes", stats.pendingWrites(), "Puts started and not ended.");
-        counter(text, "master_put_start_discard_cnt", stats.discardedWrites(),
+    private static void collectStats(final Families families, final MasterStats stats) {
+        families.gauge("master_key_count", stats.objects(), "Objects, those being written included.");
+        families.gauge("master_soft_pin_key_count", stats.softPinned(), "Objects that are pinned softly.");
+        families.gauge("kvtier_groups", stats.groups(), "Groups of objects.");
+        families.gauge("master_active_clients", stats.clients(), "Clients that are taken for alive.");
+        families.gauge("kvtier_pending_writes", stats.pendingWrites(), "Puts started and not ended.");
+        families.counter("master_put_start_discard_cnt", stats.discardedWrites(),
             "Puts that another one took the place of before they had ended.");
-        counter(text, "master_put_start_release_cnt", stats.releasedWrites(),
+        families.counter("master_put_start_release_cnt", stats.releasedWrites(),
             "Puts given up because they did not end in time.");
-        writeSpace(text, stats);
-        counter(text, "kvtier_offloads_total", stats.offloads(), "Values copied to disks.");
-        counter(text, "kvtier_offload_failures_total", stats.offloadFailures(),
+        families.counter("master_put_start_alloc_failures_total", stats.allocations().failures(),
+            "Puts, and further tries of waiting ones, for which there was no room.");
+        families.counter("master_put_start_partial_allocations_total", stats.allocations().partial(),
+            "Puts that got fewer replicas than they wanted.");
+        collectSpace(families, stats);
+        collectGets(families, stats.gets());
+        collectEvictions(families, "", "in memory and on block devices", stats.memoryEvictions()
+            + stats.nofEvictions(), sum(stats.memoryRuns(), stats.nofRuns()));
+        collectEvictions(families, "_mem", "in memory", stats.memoryEvictions(), stats.memoryRuns());
+        collectEvictions(families, "_nof", "on block devices", stats.nofEvictions(), stats.nofRuns());
+        families.counter("kvtier_offloads_total", stats.offloads(), "Values copied to disks.");
+        families.counter("kvtier_offload_failures_total", stats.offloadFailures(),
             "Values that could not be copied to a disk.");
-        gauge(text, "kvtier_offloads_pending", stats.offloadsPending(),
+        families.gauge("kvtier_offloads_pending", stats.offloadsPending(),
             "Values that wait to be copied to a disk, or are.");
-        gauge(text, "master_promotion_in_flight", stats.activePromotions(),
+        collectPromotions(families, stats);
+        families.counter("master_nof_heartbeat_success_total", stats.probes().successes(),
+            "Probes of block devices that were answered.");
+        families.counter("master_nof_heartbeat_failure_total", stats.probes().failures(),
+            "Probes of block devices that were not.");
+        families.counter("master_nof_segments_unmounted_by_heartbeat_total", stats.probes().unmounted(),
+            "Block devices taken out of use because too many probes in a row had failed.");
+    }
+
+    private static void collectPromotions(final Families families, final MasterStats stats) {
+        families.counter("master_promotion_admitted_total", stats.promoted().admitted(),
+            "Promotions from disks that got room in memory.");
+        families.gauge("master_promotion_in_flight", stats.activePromotions(),
             "Values that are copied from a disk to memory.");
-        counter(text, "master_promotion_completed_total", stats.promotions(),
+        families.counter("master_promotion_completed_total", stats.promotions(),
             "Values that were copied from a disk to memory.");
+        families.counter("master_promotion_completed_bytes_total", stats.promoted().completedBytes(),
+            "Bytes of values that were copied from a disk to memory.");
+        families.counter("master_promotion_failed_total", stats.promoted().failed(),
+            "Promotions that their clients could not do.");
+        families.counter("master_promotion_cancelled_total", stats.promoted().cancelled(),
+            "Promotions whose objects, clients or segments went.");
+        families.counter("master_promotion_expired_total", stats.promoted().expired(),
+            "Promotions given up because they did not end in time.");
     }
 
-    private static void writeSpace(final MetricsText text, final MasterStats stats) throws IOException {
-        gauge(text, "master_allocated_bytes", stats.memoryUsed(), "Bytes allocated in memory.");
-        gauge(text, "master_total_capacity_bytes", stats.memoryCapacity(), "Bytes of memory that clients lend.");
-        gauge(text, "master_nof_allocated_bytes", stats.nofUsed(), "Bytes allocated on block devices.");
-        gauge(text, "master_total_nof_capacity_bytes", stats.nofCapacity(), "Bytes of block devices.");
-        gauge(text, "master_total_file_capacity_bytes", stats.diskCapacity(), "Bytes of clients' disks.");
-        gauge(text, "mem_cache_nums_", stats.memoryReplicas(), "Replicas in memory.");
-        gauge(text, "file_cache_nums_", stats.diskReplicas(), "Replicas on disks.");
-        gauge(text, "kvtier_held_replicas", stats.heldReplicas(),
+    private static void collectSpace(final Families families, final MasterStats stats) {
+        families.gauge("master_allocated_bytes", stats.memoryUsed(), "Bytes allocated in memory.");
+        families.gauge("master_total_capacity_bytes", stats.memoryCapacity(), "Bytes of memory that clients lend.");
+        families.gauge("master_nof_allocated_bytes", stats.nofUsed(), "Bytes allocated on block devices.");
+        families.gauge("master_total_nof_capacity_bytes", stats.nofCapacity(), "Bytes of block devices.");
+        families.gauge("master_allocated_file_size_bytes", stats.diskUsed(), "Bytes of values on clients' disks.");
+        families.gauge("master_total_file_capacity_bytes", stats.diskCapacity(), "Bytes of clients' disks.");
+        families.gauge("mem_cache_nums_", stats.memoryReplicas(), "Replicas in memory.");
+        families.gauge("file_cache_nums_", stats.diskReplicas(), "Replicas on disks.");
+        families.gauge("kvtier_held_replicas", stats.heldReplicas(),
             "Memory replicas that somebody in the master's process reads, or that are written or copied.");
-        counter(text, "master_evicted_key_count", stats.memoryEvictions() + stats.nofEvictions(),
-            "Replicas dropped to make room, in memory and on block devices.");
-        counter(text, "master_evicted_key_count_mem", stats.memoryEvictions(),
-            "Memory replicas dropped to make room.");
-        counter(text, "master_evicted_key_count_nof", stats.nofEvictions(),
-            "Replicas on block devices dropped to make room.");
-        counter(text, "kvtier_evictions_without_copy_total", stats.evictionsWithoutCopy(),
+        families.counter("kvtier_evictions_without_copy_total", stats.evictionsWithoutCopy(),
             "Evicted replicas that were the last ones of their objects.");
-        counter(text, "kvtier_disk_evictions_total", stats.diskEvictions(), "Disk replicas dropped to make room.");
+        families.counter("kvtier_disk_evictions_total", stats.diskEvictions(), "Disk replicas dropped to make room.");
     }
 
-    private static void gauge(final MetricsText text, final String name, final long value, final String help)
-        throws IOException {
-        text.family(name, MetricsText.Type.GAUGE, help).sample(value);
+    private static EvictionRuns sum(final EvictionRuns a, final EvictionRuns b) {
+        return new EvictionRuns(a.attempts() + b.attempts(), a.successes() + b.successes(), a.bytes() + b.bytes());
     }
 
-    private static void counter(final MetricsText text, final String name, final long value, final String help)
-        throws IOException {
-        text.family(name, MetricsText.Type.COUNTER, help).sample(value);
+    /** The sums have names of their own: with {@code _total}, where those of one medium have the medium. */
+    private static void collectEvictions(final Families families, final String suffix, final String where,
+        final long replicas, final EvictionRuns runs) {
+        final String runsSuffix = suffix.isEmpty() ? "_total" : suffix;
+        families.counter("master_attempted_evictions" + runsSuffix, runs.attempts(),
+            "Times that room was to be made " + where + '.');
+        families.counter("master_successful_evictions" + runsSuffix, runs.successes(),
+            "Times that something was dropped " + where + ", or sent to a disk to be dropped.");
+        families.counter("master_evicted_key_count" + suffix, replicas,
+            "Replicas dropped to make room " + where + '.');
+        families.counter("master_evicted_size_bytes" + suffix, runs.bytes(),
+            "Bytes allocated to replicas that were dropped to make room " + where + '.');
     }
 
-    private static void writeSegments(final MetricsText text, final List<SegmentCommand.SegmentInfo> segments)
-        throws IOException {
+    private static void collectGets(final Families families, final MasterStats.Gets gets) {
+        families.counter("total_get_nums_", gets.total(), "Reads that were asked for.");
+        families.counter("valid_get_nums_", gets.valid(), "Reads whose value was found.");
+        families.counter("mem_cache_hit_nums_", gets.memoryHits(), "Reads whose value was found in memory.");
+        families.counter("mem_cache_hit_bytes_total", gets.memoryBytes(), "Bytes of values found in memory.");
+        families.counter("kvtier_nof_hits_total", gets.nofHits(), "Reads whose value was found on a block device.");
+        families.counter("kvtier_nof_hit_bytes_total", gets.nofBytes(), "Bytes of values found on block devices.");
+        families.counter("file_cache_hit_nums_", gets.diskHits(), "Reads whose value was found on a disk alone.");
+        families.counter("file_cache_hit_bytes_total", gets.diskBytes(), "Bytes of values found on disks alone.");
+    }
+
+    private static void collectSegments(final Families families, final List<SegmentCommand.SegmentInfo> segments) {
         final Map<String, Sizes> memory = new TreeMap<>();
         final Map<String, Sizes> nof = new TreeMap<>();
         for (final SegmentCommand.SegmentInfo segment : segments) {
             (segment.medium() == SegmentCommand.Medium.NOF ? nof : memory).merge(segment.name(),
                 new Sizes(segment.used(), segment.capacity()), Sizes::plus);
         }
-        writeSizes(text, "segment", "memory segments of this name", memory);
-        writeSizes(text, "nof_segment", "block devices of this name", nof);
+        collectSizes(families, "segment", "memory segments of this name", memory);
+        collectSizes(families, "nof_segment", "block devices of this name", nof);
     }
 
-    private static void writeSizes(final MetricsText text, final String prefix, final String what,
-        final Map<String, Sizes> byName) throws IOException {
-        text.family(prefix + "_allocated_bytes", MetricsText.Type.GAUGE, "Bytes allocated in " + what + '.');
-        for (final Map.Entry<String, Sizes> entry : byName.entrySet()) {
-            text.sample(entry.getValue().used, "segment", entry.getKey());
-        }
-        text.family(prefix + "_total_capacity_bytes", MetricsText.Type.GAUGE, "Bytes of " + what + '.');
-        for (final Map.Entry<String, Sizes> entry : byName.entrySet()) {
-            text.sample(entry.getValue().capacity, "segment", entry.getKey());
-        }
+    private static void collectSizes(final Families families, final String prefix, final String what,
+        final Map<String, Sizes> byName) {
+        final Map<String, Long> used = new TreeMap<>();
+        final Map<String, Long> capacity = new TreeMap<>();
+        byName.forEach((name, sizes) -> {
+            used.put(name, sizes.used);
+            capacity.put(name, sizes.capacity);
+        });
+        families.gauges(prefix + "_allocated_bytes", "Bytes allocated in " + what + '.', "segment", used);
+        families.gauges(prefix + "_total_capacity_bytes", "Bytes of " + what + '.', "segment", capacity);
     }
 
-    private static void writeTenants(final MetricsText text, final List<AdminCommand.TenantInfo> tenants)
-        throws IOException {
-        text.family("kvtier_tenant_quota_bytes", MetricsText.Type.GAUGE, "What a tenant may use now.");
-        for (final AdminCommand.TenantInfo tenant : tenants) {
-            text.sample(tenant.effective(), "tenant", tenant.tenant());
-        }
-        text.family("kvtier_tenant_charged_bytes", MetricsText.Type.GAUGE, "What a tenant uses.");
-        for (final AdminCommand.TenantInfo tenant : tenants) {
-            text.sample(tenant.charged(), "tenant", tenant.tenant());
-        }
-        text.family("kvtier_tenant_objects", MetricsText.Type.GAUGE, "Objects of a tenant.");
-        for (final AdminCommand.TenantInfo tenant : tenants) {
-            text.sample(tenant.objects(), "tenant", tenant.tenant());
-        }
-        text.family("mooncake_tenant_quota_reject_total", MetricsText.Type.COUNTER,
-            "Puts of a tenant that were refused for want of quota.");
-        for (final AdminCommand.TenantInfo tenant : tenants) {
-            text.sample(tenant.rejections(), "tenant", tenant.tenant());
-        }
+    private static void collectTenants(final Families families, final List<TenantInfo> tenants) {
+        families.gauges("kvtier_tenant_quota_bytes", "What a tenant may use now.", TENANT,
+            byTenant(tenants, TenantInfo::effective));
+        families.gauges("kvtier_tenant_charged_bytes", "What a tenant uses.", TENANT,
+            byTenant(tenants, TenantInfo::charged));
+        families.gauges("kvtier_tenant_objects", "Objects of a tenant.", TENANT,
+            byTenant(tenants, TenantInfo::objects));
+        families.counters("mooncake_tenant_quota_reject_total",
+            "Puts of a tenant that were refused for want of quota.", TENANT,
+            byTenant(tenants, TenantInfo::rejections));
+        families.counters("mooncake_tenant_evict_bytes_total",
+            "Bytes of a tenant's values that were taken from memory to make room in its quota.", TENANT,
+            byTenant(tenants, TenantInfo::evictedBytes));
+    }
+
+    private static Map<String, Long> byTenant(final List<TenantInfo> tenants, final ToLongFunction<TenantInfo> of) {
+        return tenants.stream().collect(Collectors.toMap(TenantInfo::tenant, of::applyAsLong));
     }
 }

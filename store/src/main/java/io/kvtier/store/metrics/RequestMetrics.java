@@ -1,14 +1,17 @@
 package io.kvtier.store.metrics;
 
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.metrics.Families.Distribution;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
-import java.io.IOException;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
@@ -22,6 +25,8 @@ public final class RequestMetrics {
     private static final double[] BOUNDS = {10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3,
         25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
     private static final long[] BOUNDS_NS = boundsNs();
+    private static final double[] UPPER_BOUNDS =
+        DoubleStream.concat(DoubleStream.of(BOUNDS), DoubleStream.of(Double.POSITIVE_INFINITY)).toArray();
     /** Kinds that clients send in batches. */
     private static final Set<RequestKind> BATCHED = EnumSet.of(RequestKind.EXIST_KEY, RequestKind.GET_REPLICA_LIST,
         RequestKind.PUT_START, RequestKind.UPSERT_START, RequestKind.PUT_END, RequestKind.PUT_REVOKE,
@@ -136,49 +141,45 @@ public final class RequestMetrics {
         return Stream.concat(Stream.of(singles), Stream.of(batches)).mapToLong(counts -> counts.failures.sum()).sum();
     }
 
-    /** Writes all counters, those of kinds that never came as zero, so that rates begin at the beginning. */
-    void write(final MetricsText text) throws IOException {
+    /** Gives all counters, those of kinds that never came as zero, so that rates begin at the beginning. */
+    void collect(final Families families) {
+        final Map<String, Distribution> latencies = new TreeMap<>();
         for (final RequestKind kind : EnumSet.complementOf(EnumSet.of(RequestKind.TICK))) {
             final String word = kind.word();
-            writeCounts(text, word, word.replace('_', ' '), singles[kind.ordinal()]);
+            collectCounts(families, word, word.replace('_', ' '), singles[kind.ordinal()]);
             final Counts batch = batches[kind.ordinal()];
             if (BATCHED.contains(kind) || batch.requests.sum() > 0) {
                 final String what = "batches of " + word.replace('_', ' ');
-                writeCounts(text, "batch_" + word, what, batch);
-                writeItems(text, "master_batch_" + word, what, batch);
+                collectCounts(families, "batch_" + word, what, batch);
+                collectItems(families, "master_batch_" + word, what, batch);
             }
+            addLatency(latencies, word, singles[kind.ordinal()]);
+            addLatency(latencies, "batch_" + word, batch);
         }
-        text.family("kvtier_master_request_seconds", MetricsText.Type.HISTOGRAM,
-            "Time from when a request came to when it was answered.");
-        for (final RequestKind kind : RequestKind.values()) {
-            writeLatency(text, kind.word(), singles[kind.ordinal()]);
-            writeLatency(text, "batch_" + kind.word(), batches[kind.ordinal()]);
-        }
+        families.histograms("kvtier_master_request_seconds", "Time from when a request came to when it was answered.",
+            "method", latencies);
     }
 
-    private static void writeCounts(final MetricsText text, final String word, final String what, final Counts counts)
-        throws IOException {
-        text.family("master_" + word + "_requests_total", MetricsText.Type.COUNTER, "Requests: " + what + '.')
-            .sample(counts.requests.sum());
-        text.family("master_" + word + "_failures_total", MetricsText.Type.COUNTER,
-            "Requests that were refused or failed: " + what + '.').sample(counts.failures.sum());
+    private static void collectCounts(final Families families, final String word, final String what,
+        final Counts counts) {
+        families.counter("master_" + word + "_requests_total", counts.requests.sum(), "Requests: " + what + '.');
+        families.counter("master_" + word + "_failures_total", counts.failures.sum(),
+            "Requests that were refused or failed: " + what + '.');
     }
 
-    private static void writeItems(final MetricsText text, final String name, final String what, final Counts counts)
-        throws IOException {
-        text.family(name + "_items_total", MetricsText.Type.COUNTER, "Items of " + what + '.')
-            .sample(counts.items.sum());
-        text.family(name + "_failed_items_total", MetricsText.Type.COUNTER, "Failed items of " + what + '.')
-            .sample(counts.failedItems.sum());
-        text.family(name + "_partial_successes_total", MetricsText.Type.COUNTER,
-            "Some items failed and some did not: " + what + '.').sample(counts.partial.sum());
+    private static void collectItems(final Families families, final String name, final String what,
+        final Counts counts) {
+        families.counter(name + "_items_total", counts.items.sum(), "Items of " + what + '.');
+        families.counter(name + "_failed_items_total", counts.failedItems.sum(), "Failed items of " + what + '.');
+        families.counter(name + "_partial_successes_total", counts.partial.sum(),
+            "Some items failed and some did not: " + what + '.');
     }
 
-    private static void writeLatency(final MetricsText text, final String word, final Counts counts)
-        throws IOException {
+    private static void addLatency(final Map<String, Distribution> latencies, final String word,
+        final Counts counts) {
         if (counts.requests.sum() > 0) {
-            final long[] buckets = Stream.of(counts.buckets).mapToLong(LongAdder::sum).toArray();
-            text.histogram(BOUNDS, buckets, counts.nanos.sum() / (double) TimeUnit.SECONDS.toNanos(1), "method", word);
+            latencies.put(word, new Distribution(UPPER_BOUNDS, Stream.of(counts.buckets).mapToLong(LongAdder::sum)
+                .toArray(), counts.nanos.sum() / (double) TimeUnit.SECONDS.toNanos(1)));
         }
     }
 }

@@ -75,7 +75,10 @@ public sealed interface AdminCommand<R> extends Command<R> {
      * @param charged    bytes that count against it.
      * @param objects    objects, those being written included.
      * @param rejections puts that were refused for want of quota.
+     * @param evictedBytes bytes of its values that were taken from memory to make room in its quota; those that went
+     *                   to a disk count when they are sent there.
      */
-    record TenantInfo(String tenant, long requested, long effective, long charged, long objects, long rejections) {
+    record TenantInfo(String tenant, long requested, long effective, long charged, long objects, long rejections,
+                      long evictedBytes) {
     }
 }

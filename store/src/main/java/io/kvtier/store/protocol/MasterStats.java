@@ -27,11 +27,96 @@ package io.kvtier.store.protocol;
  * @param activePromotions  promotions under way.
  * @param softPinned        objects that are pinned softly.
  * @param groups            groups.
+ * @param diskUsed          bytes of values on all clients' disks.
+ * @param gets              reads that were asked for, and where their values were.
+ * @param memoryRuns        evictions from memory.
+ * @param nofRuns           evictions from block devices.
+ * @param allocations       how puts found room.
+ * @param promoted          how promotions ended.
+ * @param probes            what probes of block devices found.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
                           long offloads, long offloadFailures, long offloadsPending, long promotions,
                           long nofCapacity, long nofUsed, long nofEvictions, long diskCapacity, long clients,
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
-                          long softPinned, long groups) {
+                          long softPinned, long groups, long diskUsed, Gets gets,
+                          EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations,
+                          Promoted promoted, Probes probes) {
+    /**
+     * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
+     * device, else on a client's disk.
+     *
+     * @param total       all of them.
+     * @param memoryHits  found in memory.
+     * @param memoryBytes bytes of these values.
+     * @param nofHits     found on block devices.
+     * @param nofBytes    bytes of these values.
+     * @param diskHits    found on clients' disks.
+     * @param diskBytes   bytes of these values.
+     */
+    public record Gets(long total, long memoryHits, long memoryBytes, long nofHits, long nofBytes, long diskHits,
+                       long diskBytes) {
+        /** Nothing counted. */
+        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0);
+
+        /**
+         * Reads that were found.
+         *
+         * @return their number.
+         */
+        public long valid() {
+            return memoryHits + nofHits + diskHits;
+        }
+    }
+
+    /**
+     * Evictions from one medium: each time that room is to be made for a value or in a quota, or an operator asks.
+     *
+     * @param attempts  all of them.
+     * @param successes those that dropped a replica, or sent a value to a disk so that its replica can be dropped.
+     * @param bytes     bytes allocated to replicas that were dropped to make room.
+     */
+    public record EvictionRuns(long attempts, long successes, long bytes) {
+        /** Nothing counted. */
+        public static final EvictionRuns NONE = new EvictionRuns(0, 0, 0);
+    }
+
+    /**
+     * How puts found room. A put that waits for room and is tried again counts each time.
+     *
+     * @param failures puts for which there was no room.
+     * @param partial  puts that got fewer replicas than they wanted.
+     */
+    public record Allocations(long failures, long partial) {
+        /** Nothing counted. */
+        public static final Allocations NONE = new Allocations(0, 0);
+    }
+
+    /**
+     * How promotions ended, beside those that ended well: together with these, and with those under way, they are as
+     * many as were admitted.
+     *
+     * @param admitted       promotions that got room.
+     * @param completedBytes bytes of the values that were promoted.
+     * @param failed         promotions that their clients could not do.
+     * @param cancelled      promotions whose objects, clients or segments went.
+     * @param expired        promotions given up because they did not end in time.
+     */
+    public record Promoted(long admitted, long completedBytes, long failed, long cancelled, long expired) {
+        /** Nothing counted. */
+        public static final Promoted NONE = new Promoted(0, 0, 0, 0, 0);
+    }
+
+    /**
+     * What clients found when they probed block devices.
+     *
+     * @param successes probes that were answered.
+     * @param failures  probes that were not.
+     * @param unmounted block devices taken out of use because too many probes in a row had failed.
+     */
+    public record Probes(long successes, long failures, long unmounted) {
+        /** Nothing counted. */
+        public static final Probes NONE = new Probes(0, 0, 0);
+    }
 }

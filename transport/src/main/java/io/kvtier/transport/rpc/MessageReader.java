@@ -1,35 +1,49 @@
 package io.kvtier.transport.rpc;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
+import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.UUID;
+import org.msgpack.core.MessageFormat;
+import org.msgpack.core.MessageInsufficientBufferException;
+import org.msgpack.core.MessageIntegerOverflowException;
+import org.msgpack.core.MessagePackException;
+import org.msgpack.core.MessageUnpacker;
+import org.msgpack.core.buffer.ArrayBufferInput;
 
 /**
- * Reads a message that {@link MessageWriter}, or a MessagePack library, has written. Every length is compared with a
- * limit and with the bytes there are before anything is taken for it.
+ * Reads a message that {@link MessageWriter}, or another MessagePack library, has written. Every length is compared
+ * with a limit and with the bytes there are before anything is taken for it.
  *
  * <p>Fields are read from arrays between {@link #begin()} and {@link #end}: fields that the writer did not know are
  * found absent by {@link #has()}, and those that the reader does not know are passed over, whatever they are.
  *
- * <p><b>Threading:</b> for one thread. <b>Errors:</b> all methods throw {@link MalformedMessageException} when the
- * message is not what is read.
+ * <p>MessagePack for Java does the reading, with one unpacker that is kept from message to message. The message itself
+ * is looked at only where the library cannot say what is wanted: to compare values with known bytes, and to copy them
+ * as they stand.
+ *
+ * <p><b>Threading:</b> for one thread. May be {@linkplain #reset reset} and used again. <b>Errors:</b> all methods
+ * throw {@link MalformedMessageException} when the message is not what is read.
  */
 public final class MessageReader {
     private static final int MAX_DEPTH = 32;
+    /** Texts up to this long cost no array but their own. */
+    private static final int SHORT_TEXT = 512;
     private static final char REPLACEMENT = '\ufffd';
-    private static final VarHandle SHORT =
-        MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.BIG_ENDIAN);
-    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
-    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+    private static final byte[] NO_BYTES = {};
 
-    private final byte[] message;
+    private final ArrayBufferInput input = MessagePackLibrary.newInput();
+    private final MessageUnpacker unpacker = MessagePackLibrary.newUnpacker(input);
     private final int[] left = new int[MAX_DEPTH];
-    private int position;
+    private byte[] message = NO_BYTES;
+    private byte[] text;
     private int depth;
+
+    /** Over no message yet: to be {@linkplain #reset reset}. */
+    public MessageReader() {
+        // What is read from it ends early.
+    }
 
     /**
      * Over a message.
@@ -37,7 +51,33 @@ public final class MessageReader {
      * @param message MessagePack; not to be changed while it is read.
      */
     public MessageReader(final byte[] message) {
-        this.message = message;
+        reset(message);
+    }
+
+    /**
+     * Begins another message, whatever was left of the one before.
+     *
+     * @param next MessagePack; not to be changed while it is read.
+     */
+    public void reset(final byte[] next) {
+        input.reset(next);
+        begin(next);
+    }
+
+    /** Lets go of the message. */
+    public void clear() {
+        input.close();
+        begin(NO_BYTES);
+    }
+
+    private void begin(final byte[] next) {
+        try {
+            unpacker.reset(input);
+        } catch (final IOException e) {
+            throw malformed("a message", e);
+        }
+        message = next;
+        depth = 0;
     }
 
     /**
@@ -59,24 +99,20 @@ public final class MessageReader {
         if (depth == MAX_DEPTH) {
             throw new MalformedMessageException("the message is nested more than " + MAX_DEPTH + " deep");
         }
-        final int format = first("an array");
-        final long count;
-        if ((format & 0xf0) == MessagePackFormat.FIX_ARRAY) {
-            count = format & MessagePackFormat.FIX_ARRAY_MAX;
-        } else if ((byte) format == MessagePackFormat.ARRAY_16) {
-            count = unsigned16();
-        } else if ((byte) format == MessagePackFormat.ARRAY_32) {
-            count = unsigned32();
-        } else {
-            throw unexpected("an array", format);
+        count("an array");
+        final int count;
+        try {
+            count = unpacker.unpackArrayHeader();
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("an array", e);
         }
         // Each value takes a byte at least.
-        if (count > max || count > message.length - position) {
+        if (count > max || count > bytesLeft()) {
             throw new MalformedMessageException("an array says that it has " + count + " values; at most " + max
-                + " are accepted, and " + (message.length - position) + " bytes are left");
+                + " are accepted, and " + bytesLeft() + " bytes are left");
         }
-        left[depth++] = (int) count;
-        return (int) count;
+        left[depth++] = count;
+        return count;
     }
 
     /**
@@ -98,9 +134,8 @@ public final class MessageReader {
 
     /** Ends the message: nothing may follow. */
     public void endMessage() {
-        if (depth != 0 || position != message.length) {
-            throw new MalformedMessageException("the message has " + (message.length - position)
-                + " bytes behind its end");
+        if (depth != 0 || bytesLeft() != 0) {
+            throw new MalformedMessageException("the message has " + bytesLeft() + " bytes behind its end");
         }
     }
 
@@ -110,22 +145,12 @@ public final class MessageReader {
      * @return 64 bits.
      */
     public long number() {
-        final int format = first("a number");
-        final byte small = (byte) format;
-        if (small >= MessagePackFormat.FIX_NEGATIVE_MIN) {
-            return small;
+        count("a number");
+        try {
+            return unpacker.unpackLong();
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("a number", e);
         }
-        return switch (small) {
-            case MessagePackFormat.UNSIGNED_8 -> unsigned8();
-            case MessagePackFormat.UNSIGNED_16 -> unsigned16();
-            case MessagePackFormat.UNSIGNED_32 -> unsigned32();
-            case MessagePackFormat.UNSIGNED_64 -> unsigned64();
-            case MessagePackFormat.SIGNED_8 -> (byte) unsigned8();
-            case MessagePackFormat.SIGNED_16 -> (short) unsigned16();
-            case MessagePackFormat.SIGNED_32 -> (int) unsigned32();
-            case MessagePackFormat.SIGNED_64 -> signed64();
-            default -> throw unexpected("a number", format);
-        };
     }
 
     /**
@@ -149,14 +174,12 @@ public final class MessageReader {
      * @return true or false.
      */
     public boolean flag() {
-        final int format = first("true or false");
-        if ((byte) format == MessagePackFormat.TRUE) {
-            return true;
+        count("true or false");
+        try {
+            return unpacker.unpackBoolean();
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("true or false", e);
         }
-        if ((byte) format != MessagePackFormat.FALSE) {
-            throw unexpected("true or false", format);
-        }
-        return false;
     }
 
     /**
@@ -166,25 +189,20 @@ public final class MessageReader {
      * @return the text.
      */
     public String text(final int maxBytes) {
-        final int format = first("a text");
-        final long bytes;
-        if ((format & 0xe0) == MessagePackFormat.FIX_TEXT) {
-            bytes = format & MessagePackFormat.FIX_TEXT_MAX;
-        } else {
-            bytes = switch ((byte) format) {
-                case MessagePackFormat.TEXT_8 -> unsigned8();
-                case MessagePackFormat.TEXT_16 -> unsigned16();
-                case MessagePackFormat.TEXT_32 -> unsigned32();
-                default -> throw unexpected("a text", format);
-            };
+        count("a text");
+        try {
+            final int bytes = checked(unpacker.unpackRawStringHeader(), maxBytes);
+            if (bytes == 0) {
+                return "";
+            }
+            final byte[] utf8 = room(bytes);
+            unpacker.readPayload(utf8, 0, bytes);
+            final String value = new String(utf8, 0, bytes, StandardCharsets.UTF_8);
+            // The constructor puts U+FFFD for what is no UTF-8; a text may also have that character of its own.
+            return value.indexOf(REPLACEMENT) < 0 ? value : strict(Arrays.copyOf(utf8, bytes));
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("a text", e);
         }
-        if (bytes == 0) {
-            return "";
-        }
-        final int from = payload(bytes, maxBytes);
-        final String text = new String(message, from, (int) bytes, StandardCharsets.UTF_8);
-        // The constructor puts U+FFFD for what is no UTF-8; a text may also have that character of its own.
-        return text.indexOf(REPLACEMENT) < 0 ? text : strict(Arrays.copyOfRange(message, from, position));
     }
 
     /**
@@ -194,15 +212,17 @@ public final class MessageReader {
      * @return the bytes.
      */
     public byte[] bytes(final int maxBytes) {
-        final int format = first("bytes");
-        final long bytes = switch ((byte) format) {
-            case MessagePackFormat.BYTES_8 -> unsigned8();
-            case MessagePackFormat.BYTES_16 -> unsigned16();
-            case MessagePackFormat.BYTES_32 -> unsigned32();
-            default -> throw unexpected("bytes", format);
-        };
-        final int from = payload(bytes, maxBytes);
-        return Arrays.copyOfRange(message, from, position);
+        count("bytes");
+        try {
+            // The library takes a short text for bytes, whatever it is told.
+            if (unpacker.getNextFormat() == MessageFormat.FIXSTR) {
+                throw new MalformedMessageException("bytes are expected at byte " + position() + " of "
+                    + message.length + "; there is a text");
+            }
+            return unpacker.readPayload(checked(unpacker.unpackBinaryHeader(), maxBytes));
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("bytes", e);
+        }
     }
 
     /**
@@ -227,13 +247,13 @@ public final class MessageReader {
         if (!has()) {
             return false;
         }
-        if (position == message.length) {
-            throw new MalformedMessageException("the message ends early, at byte " + position);
+        try {
+            if (!unpacker.tryUnpackNil()) {
+                return false;
+            }
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("nothing or a value", e);
         }
-        if (message[position] != MessagePackFormat.NIL) {
-            return false;
-        }
-        position++;
         left[depth - 1]--;
         return true;
     }
@@ -246,28 +266,35 @@ public final class MessageReader {
      */
     public byte[] raw(final int maxBytes) {
         count("a value");
-        final int from = position;
+        final int from = position();
         skip(1);
-        if (position - from > maxBytes) {
-            throw new MalformedMessageException("a value has " + (position - from) + " bytes; at most " + maxBytes
+        final int to = position();
+        if (to - from > maxBytes) {
+            throw new MalformedMessageException("a value has " + (to - from) + " bytes; at most " + maxBytes
                 + " are accepted");
         }
-        return Arrays.copyOfRange(message, from, position);
+        return Arrays.copyOfRange(message, from, to);
     }
 
     /**
      * Passes over the next values when they are just these: to know again what was read before without reading it.
      *
-     * @param encoded MessagePack.
+     * @param encoded MessagePack, whole values.
      * @param values  how many values that is.
      * @return whether they were there; otherwise nothing is read.
      */
     public boolean passIf(final byte[] encoded, final int values) {
-        if (depth == 0 || left[depth - 1] < values || message.length - position < encoded.length
-            || !Arrays.equals(message, position, position + encoded.length, encoded, 0, encoded.length)) {
+        final int from = position();
+        if (depth == 0 || left[depth - 1] < values || message.length - from < encoded.length
+            || !Arrays.equals(message, from, from + encoded.length, encoded, 0, encoded.length)) {
             return false;
         }
-        position += encoded.length;
+        try {
+            // Known bytes are well-formed, which is what skip does not trust others to be.
+            unpacker.skipValue(values);
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("a known value", e);
+        }
         left[depth - 1] -= values;
         return true;
     }
@@ -279,125 +306,53 @@ public final class MessageReader {
         }
     }
 
-    /** The first byte of a value, 0 to 255. */
-    private int first(final String what) {
-        count(what);
-        if (position == message.length) {
-            throw early(what);
-        }
-        return message[position++] & MessagePackFormat.MAX_8;
+    private int position() {
+        return (int) unpacker.getTotalReadBytes();
     }
 
-    private int unsigned8() {
-        return message[advance(Byte.BYTES)] & MessagePackFormat.MAX_8;
+    private int bytesLeft() {
+        return message.length - position();
     }
 
-    private int unsigned16() {
-        return (short) SHORT.get(message, advance(Short.BYTES)) & MessagePackFormat.MAX_16;
-    }
-
-    private long unsigned32() {
-        return (int) INT.get(message, advance(Integer.BYTES)) & MessagePackFormat.MAX_32;
-    }
-
-    private long signed64() {
-        return (long) LONG.get(message, advance(Long.BYTES));
-    }
-
-    private long unsigned64() {
-        final long value = signed64();
-        if (value < 0) {
-            throw new MalformedMessageException("the number " + Long.toUnsignedString(value)
-                + " does not fit 64 bits with a sign");
-        }
-        return value;
-    }
-
-    private int advance(final long bytes) {
-        if (bytes > message.length - position) {
-            throw early(bytes + " bytes");
-        }
-        final int from = position;
-        position += (int) bytes;
-        return from;
-    }
-
-    private int payload(final long bytes, final int maxBytes) {
-        if (bytes > maxBytes || bytes > message.length - position) {
+    private int checked(final int bytes, final int maxBytes) {
+        if (bytes > maxBytes || bytes > bytesLeft()) {
             throw new MalformedMessageException("a text or binary says that it has " + bytes + " bytes; at most "
-                + maxBytes + " are accepted, and " + (message.length - position) + " are left");
+                + maxBytes + " are accepted, and " + bytesLeft() + " are left");
         }
-        return advance(bytes);
+        return bytes;
     }
 
-    /** Passes over values; those inside them are added to the count, so that nesting takes no stack. */
+    private byte[] room(final int bytes) {
+        if (bytes > SHORT_TEXT) {
+            return new byte[bytes];
+        }
+        if (text == null) {
+            text = new byte[SHORT_TEXT];
+        }
+        return text;
+    }
+
+    /**
+     * Passes over values. Those inside them are counted here, in 64 bits, and not by the library: its count of 32 bits
+     * overflows when a message says so, and takes the value for a shorter one.
+     */
     private void skip(final int values) {
         long rest = values;
-        while (rest > 0) {
-            if (position == message.length) {
-                throw early("a value");
+        try {
+            while (rest > 0) {
+                if (rest > bytesLeft()) {
+                    throw early(rest + " values");
+                }
+                switch (unpacker.getNextFormat().getValueType()) {
+                    case ARRAY -> rest += unpacker.unpackArrayHeader();
+                    case MAP -> rest += 2L * unpacker.unpackMapHeader();
+                    default -> unpacker.skipValue();
+                }
+                rest--;
             }
-            rest += skipOne() - 1;
+        } catch (final IOException | MessagePackException e) {
+            throw malformed("a value", e);
         }
-    }
-
-    /** Passes over one value without those inside it; returns how many there are. */
-    private long skipOne() {
-        final int format = message[position++] & MessagePackFormat.MAX_8;
-        if ((byte) format >= MessagePackFormat.FIX_NEGATIVE_MIN) {
-            return 0;
-        }
-        if (format < MessagePackFormat.FIX_ARRAY) {
-            return 2L * (format & MessagePackFormat.FIX_MAP_MAX);
-        }
-        if (format < MessagePackFormat.FIX_TEXT) {
-            return format & MessagePackFormat.FIX_ARRAY_MAX;
-        }
-        if (format <= MessagePackFormat.FIX_TEXT + MessagePackFormat.FIX_TEXT_MAX) {
-            advance(format & MessagePackFormat.FIX_TEXT_MAX);
-            return 0;
-        }
-        return switch ((byte) format) {
-            case MessagePackFormat.ARRAY_16 -> unsigned16();
-            case MessagePackFormat.ARRAY_32 -> unsigned32();
-            case MessagePackFormat.MAP_16 -> 2L * unsigned16();
-            case MessagePackFormat.MAP_32 -> 2L * unsigned32();
-            default -> {
-                advance(scalarBytes(format));
-                yield 0;
-            }
-        };
-    }
-
-    /** How many bytes follow the first one of a value that has no values inside it. */
-    private long scalarBytes(final int format) {
-        return switch ((byte) format) {
-            case MessagePackFormat.NIL, MessagePackFormat.FALSE, MessagePackFormat.TRUE -> 0;
-            case MessagePackFormat.UNSIGNED_8, MessagePackFormat.SIGNED_8 -> Byte.BYTES;
-            case MessagePackFormat.UNSIGNED_16, MessagePackFormat.SIGNED_16 -> Short.BYTES;
-            case MessagePackFormat.UNSIGNED_32, MessagePackFormat.SIGNED_32, MessagePackFormat.FLOAT_32 ->
-                Integer.BYTES;
-            case MessagePackFormat.UNSIGNED_64, MessagePackFormat.SIGNED_64, MessagePackFormat.FLOAT_64 -> Long.BYTES;
-            case MessagePackFormat.BYTES_8, MessagePackFormat.TEXT_8 -> unsigned8();
-            case MessagePackFormat.BYTES_16, MessagePackFormat.TEXT_16 -> unsigned16();
-            case MessagePackFormat.BYTES_32, MessagePackFormat.TEXT_32 -> unsigned32();
-            default -> 1 + extensionBytes(format);
-        };
-    }
-
-    /** Bytes of an extension without those that say its type. */
-    private long extensionBytes(final int format) {
-        return switch ((byte) format) {
-            case MessagePackFormat.FIX_EXTENSION_1 -> 1;
-            case MessagePackFormat.FIX_EXTENSION_2 -> 2;
-            case MessagePackFormat.FIX_EXTENSION_4 -> 4;
-            case MessagePackFormat.FIX_EXTENSION_8 -> 8;
-            case MessagePackFormat.FIX_EXTENSION_16 -> 16;
-            case MessagePackFormat.EXTENSION_8 -> unsigned8();
-            case MessagePackFormat.EXTENSION_16 -> unsigned16();
-            case MessagePackFormat.EXTENSION_32 -> unsigned32();
-            default -> throw unexpected("a value", format);
-        };
     }
 
     private static String strict(final byte[] utf8) {
@@ -409,12 +364,18 @@ public final class MessageReader {
     }
 
     private MalformedMessageException early(final String what) {
-        return new MalformedMessageException("the message ends early: " + what + " is expected at byte " + position
+        return new MalformedMessageException("the message ends early: " + what + " is expected by byte " + position()
             + " of " + message.length);
     }
 
-    private MalformedMessageException unexpected(final String what, final int format) {
-        return new MalformedMessageException(what + " is expected at byte " + (position - 1) + " of " + message.length
-            + "; there is 0x" + Integer.toHexString(format));
+    /** What the library says, and where it was then. */
+    private MalformedMessageException malformed(final String what, final Exception e) {
+        if (e instanceof MessageInsufficientBufferException) {
+            return early(what);
+        }
+        final String reason = e instanceof final MessageIntegerOverflowException overflow
+            ? overflow.getBigInteger() + " does not fit 64 bits with a sign" : e.getMessage();
+        return new MalformedMessageException(what + " is expected by byte " + position() + " of " + message.length
+            + ": " + reason, e);
     }
 }

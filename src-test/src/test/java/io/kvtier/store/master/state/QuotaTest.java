@@ -40,7 +40,7 @@ class QuotaTest {
         rig.refused(ErrorCode.TENANT_NOT_REGISTERED, rig.put("acme/a", 0));
         rig.quota("acme", 1);
         rig.store("acme/a", 0);
-        assertEquals(new TenantInfo("acme", 1, 1, 0, 1, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1, 1, 0, 1, 0, 0), rig.tenant("acme"));
     }
 
     @Test
@@ -48,7 +48,7 @@ class QuotaTest {
         rig.memory(TenantRig.ANN, "m", 1024);
         rig.quota("", 500);
         rig.store("a", 100);
-        assertEquals(List.of(new TenantInfo("default", 500, 500, 100, 1, 0)), rig.apply(new AdminCommand.Quotas()));
+        assertEquals(List.of(new TenantInfo("default", 500, 500, 100, 1, 0, 0)), rig.apply(new AdminCommand.Quotas()));
     }
 
     @Test
@@ -116,7 +116,7 @@ class QuotaTest {
         final String message = rig.refused(ErrorCode.TENANT_QUOTA_EXCEEDED, rig.put("acme/b", 101));
         assertTrue(message.contains("'acme'") && message.contains("101") && message.contains("900")
             && message.contains("1000"), message);
-        assertEquals(new TenantInfo("acme", 1000, 1000, 900, 1, 1), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1000, 1000, 900, 1, 1, 0), rig.tenant("acme"));
         rig.started("acme/b", 100);
         assertEquals(1000, rig.charged("acme"));
     }
@@ -143,7 +143,7 @@ class QuotaTest {
             thread.join();
         }
         assertEquals(10, admitted[0]);
-        assertEquals(new TenantInfo("acme", 1000, 1000, 1000, 10, 10), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1000, 1000, 1000, 10, 10, 0), rig.tenant("acme"));
     }
 
     @Test
@@ -156,14 +156,14 @@ class QuotaTest {
         final PutStartReply.Started put = rig.started(rig.put(TenantRig.ANN, "acme/a", 100, options, false));
         assertEquals(200, rig.charged("acme"), "block devices are not charged for");
         assertEquals(Ack.OK, rig.apply(TenantRig.revoke("acme/a", put, Scope.MEMORY)));
-        assertEquals(new TenantInfo("acme", 1000, 1000, 0, 1, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1000, 1000, 0, 1, 0, 0), rig.tenant("acme"));
         assertEquals(Ack.OK, rig.apply(TenantRig.end("acme/a", put, Scope.NOF)));
         assertTrue(rig.has("acme/a"));
         rig.store("acme/b", 50);
         assertEquals(50, rig.charged("acme"));
         rig.remove("acme/b");
         rig.remove("acme/a");
-        assertEquals(new TenantInfo("acme", 1000, 1000, 0, 0, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1000, 1000, 0, 0, 0, 0), rig.tenant("acme"));
     }
 
     @Test
@@ -208,7 +208,7 @@ class QuotaTest {
         assertEquals(Ack.OK, rig.apply(TenantRig.end("acme/b", partly, Scope.NOF)));
         assertEquals(150, rig.charged("acme"));
         rig.advance(TenantRig.RELEASE_MS);
-        assertEquals(new TenantInfo("acme", 300, 300, 0, 1, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 300, 300, 0, 1, 0, 0), rig.tenant("acme"));
         assertTrue(rig.has("acme/b"), "what was ended stays");
     }
 
@@ -222,7 +222,7 @@ class QuotaTest {
         assertEquals(270, rig.charged("acme"));
         rig.unmount("n");
         rig.settle();
-        assertEquals(new TenantInfo("acme", 1000, 1000, 100, 1, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 1000, 1000, 100, 1, 0, 0), rig.tenant("acme"));
     }
 
     @Test
@@ -239,7 +239,9 @@ class QuotaTest {
             + rig.has("acme/3"));
         assertTrue(rig.has("other/old"));
         assertEquals(950, rig.charged("acme"));
+        assertEquals(300, rig.tenant("acme").evictedBytes());
         assertEquals(900, rig.charged("other"));
+        assertEquals(0, rig.tenant("other").evictedBytes());
     }
 
     @Test
@@ -305,6 +307,7 @@ class QuotaTest {
         assertEquals("falsefalse", "" + rig.has("b/1") + rig.has("b/2"));
         assertEquals(128, rig.charged("a"));
         assertEquals(0, rig.charged("b"));
+        assertEquals(0, rig.tenant("b").evictedBytes(), "nobody's quota wanted that");
     }
 
     @Test
@@ -322,7 +325,7 @@ class QuotaTest {
         rig.apply(new DiskCommand.OffloadDone(TenantRig.ANN, tasks.getFirst(), OffloadResult.STORED, 1));
         assertEquals(100, rig.charged("acme"));
         rig.started("acme/c", 80);
-        assertEquals(new TenantInfo("acme", 200, 200, 180, 3, 0), rig.tenant("acme"));
+        assertEquals(new TenantInfo("acme", 200, 200, 180, 3, 0, 100), rig.tenant("acme"));
     }
 
     @Test
@@ -333,7 +336,7 @@ class QuotaTest {
         rig.apply(new DiskCommand.AdoptDisk(TenantRig.ANN, List.of(
             new DiskCommand.StoredObject(TenantRig.key("acme/a"), 7, 150, 1),
             new DiskCommand.StoredObject(TenantRig.key("ghost/a"), 8, 150, 1))));
-        assertEquals(new TenantInfo("ghost", 0, 0, 0, 1, 0), rig.tenant("ghost"), "listed, and closed");
+        assertEquals(new TenantInfo("ghost", 0, 0, 0, 1, 0, 0), rig.tenant("ghost"), "listed, and closed");
         assertFalse(promote("ghost/a", 8).accepted());
         rig.started("acme/w", 60);
         assertFalse(promote("acme/a", 7).accepted());
@@ -392,7 +395,7 @@ class QuotaTest {
             open.refused(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, new AdminCommand.DeleteQuota("acme"));
             open.store("acme/a", 100);
             open.store("b", 30);
-            assertEquals(List.of(new TenantInfo("acme", 0, 0, 100, 1, 0), new TenantInfo("default", 0, 0, 30, 1, 0)),
+            assertEquals(List.of(new TenantInfo("acme", 0, 0, 100, 1, 0, 0), new TenantInfo("default", 0, 0, 30, 1, 0, 0)),
                 open.apply(new AdminCommand.Quotas()));
             open.remove("acme/a");
             open.memory(TenantRig.BEN, "n", 4096);

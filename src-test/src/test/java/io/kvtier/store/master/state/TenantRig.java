@@ -247,7 +247,7 @@ final class TenantRig implements AutoCloseable {
 
     TenantInfo tenant(final String name) {
         return apply(new AdminCommand.Quotas()).stream().filter(info -> info.tenant().equals(name)).findFirst()
-            .orElse(new TenantInfo(name, 0, 0, 0, 0, 0));
+            .orElse(new TenantInfo(name, 0, 0, 0, 0, 0, 0));
     }
 
     long charged(final String name) {

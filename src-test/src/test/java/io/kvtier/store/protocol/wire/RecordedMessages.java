@@ -360,8 +360,13 @@ final class RecordedMessages {
     private void admin() {
         row(96, new Statistics(),
             "90",
-            new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24),
-            "dc0018 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18");
+            new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7), new MasterStats.EvictionRuns(1, 2, 3),
+                new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8),
+                new MasterStats.Promoted(1, 2, 3, 4, 5), new MasterStats.Probes(6, 7, 8)),
+            "dc001f 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "97 01 02 03 04 05 06 07 93 01 02 03 93 04 05 06 92 07 08"
+                + "95 01 02 03 04 05 93 06 07 08");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",
             new EvictReply(20, 1 << 20),
@@ -376,8 +381,8 @@ final class RecordedMessages {
             "91 00");
         row(100, new Quotas(),
             "90",
-            List.of(new TenantInfo("t", 10, 8, 6, 4, 2)),
-            "91 91 96 a174 0a 08 06 04 02");
+            List.of(new TenantInfo("t", 10, 8, 6, 4, 2, 1)),
+            "91 91 97 a174 0a 08 06 04 02 01");
     }
 
     private void batches() {

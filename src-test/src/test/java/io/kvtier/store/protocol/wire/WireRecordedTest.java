@@ -9,6 +9,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
@@ -133,6 +134,24 @@ class WireRecordedTest {
         } else {
             found.add(type);
         }
+    }
+
+    @Test
+    void shouldReadTheCountersOfAMasterThatHasFewer() {
+        final byte[] older = RecordedMessages.bytes("dc0018 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14"
+            + "15 16 17 18");
+        final MasterStats stats = codec.readReply(new AdminCommand.Statistics(), older);
+
+        assertEquals(1, stats.objects());
+        assertEquals(24, stats.groups());
+        assertEquals(0, stats.diskUsed());
+        assertEquals(MasterStats.Gets.NONE, stats.gets());
+        assertEquals(MasterStats.EvictionRuns.NONE, stats.nofRuns());
+        assertEquals(MasterStats.Allocations.NONE, stats.allocations());
+        assertEquals(MasterStats.Promoted.NONE, stats.promoted());
+        assertEquals(MasterStats.Probes.NONE, stats.probes());
+        assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
+            codec.readReply(new AdminCommand.Quotas(), RecordedMessages.bytes("91 91 96 a174 0a 08 06 04 02")));
     }
 
     @Test

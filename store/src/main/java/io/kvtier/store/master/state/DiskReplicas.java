@@ -37,6 +37,7 @@ final class DiskReplicas {
     /** Whether there has been a disk that can come back while this master lives. */
     private boolean remote;
     private long count;
+    private long used;
     private long evictions;
     private long promotions;
 
@@ -95,7 +96,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (isGone(replica)) {
-                count--;
+                removed(entry);
                 catalogue.dropReplica(entry, replica.id());
             }
         }
@@ -147,7 +148,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
-                count--;
+                removed(entry);
                 if (!isGone(replica)) {
                     queueDrop(entry, disk.clientId(), told);
                 }
@@ -188,7 +189,7 @@ final class DiskReplicas {
     private boolean drop(final ObjectEntry entry, final long replicaId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.id() == replicaId && replica.type() == ReplicaType.LOCAL_DISK) {
-                count--;
+                removed(entry);
                 catalogue.dropReplica(entry, replicaId);
                 return true;
             }
@@ -284,6 +285,16 @@ final class DiskReplicas {
         return count;
     }
 
+    /** Bytes of the values of these replicas. */
+    long used() {
+        return used;
+    }
+
+    private void removed(final ObjectEntry entry) {
+        count--;
+        used -= entry.record().size();
+    }
+
     long capacity() {
         return disks.values().stream().mapToLong(disk -> disk.capacity).sum();
     }
@@ -301,6 +312,7 @@ final class DiskReplicas {
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
             new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disks.get(clientId).endpoint)));
         count++;
+        used += entry.record().size();
     }
 
     /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */

@@ -244,6 +244,8 @@ public final class MasterState implements AutoCloseable {
             offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
-            catalogue.groups());
+            catalogue.groups(), tiers.disk().used(), reads.counted(),
+            tiers.memory().runs(), tiers.nof().runs(), writes.allocations(), promotions.counted(),
+            segmentCommands.probes());
     }
 }

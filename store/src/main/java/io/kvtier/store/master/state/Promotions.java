@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.MasterStats.Promoted;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.LinkedHashMap;
@@ -20,6 +21,12 @@ final class Promotions {
     private final Admission admission;
     /** By replica, in the order of their start. */
     private final Map<Long, Promotion> active = new LinkedHashMap<>();
+
+    private long admitted;
+    private long completedBytes;
+    private long failed;
+    private long cancelled;
+    private long expired;
 
     private record Promotion(UUID clientId, PlacedReplica replica, long startMs) {
     }
@@ -47,6 +54,7 @@ final class Promotions {
         }
         final PlacedReplica replica = placed.getFirst();
         entry.promotion(replica);
+        admitted++;
         active.put(replica.id(), new Promotion(clients.shared(start.clientId()), replica, nowMs));
         return new PromotionReply(replica.id(), replica.memory());
     }
@@ -60,14 +68,17 @@ final class Promotions {
         final PlacedReplica replica = promotion.replica();
         final ObjectEntry entry = replica.owner();
         if (entry == null) {
+            cancelled++;
             tiers.memory().release(replica, nowMs);
             return Ack.STALE;
         }
         if (end.success()) {
+            completedBytes += replica.size();
             entry.promotion(null);
             tiers.disk().promoted();
             tiers.memory().completed(replica, nowMs);
         } else {
+            failed++;
             giveUp(promotion, 0, nowMs);
         }
         return Ack.OK;
@@ -86,6 +97,7 @@ final class Promotions {
     void lost(final PlacedReplica replica, final long nowMs) {
         final ObjectEntry entry = replica.owner();
         active.remove(replica.id());
+        cancelled++;
         entry.promotion(null);
         tiers.memory().lose(replica, nowMs);
         tiers.memory().release(replica, nowMs);
@@ -96,6 +108,7 @@ final class Promotions {
         for (final Promotion promotion : List.copyOf(active.values())) {
             if (promotion.clientId().equals(clientId)) {
                 active.remove(promotion.replica().id());
+                cancelled++;
                 giveUp(promotion, restUntilMs(promotion), nowMs);
             }
         }
@@ -108,6 +121,7 @@ final class Promotions {
                 return;
             }
             active.remove(oldest.replica().id());
+            expired++;
             giveUp(oldest, 0, nowMs);
         }
     }
@@ -132,5 +146,9 @@ final class Promotions {
 
     long active() {
         return active.size();
+    }
+
+    Promoted counted() {
+        return new Promoted(admitted, completedBytes, failed, cancelled, expired);
     }
 }

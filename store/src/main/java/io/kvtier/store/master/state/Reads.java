@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.FindReply;
 import io.kvtier.store.protocol.ObjectCommand.Found;
@@ -17,6 +18,7 @@ final class Reads {
 
     private final long leaseMs;
     private final Tiers tiers;
+    private final GetCounts counts = new GetCounts();
 
     Reads(final long leaseMs, final Tiers tiers) {
         this.leaseMs = leaseMs;
@@ -24,10 +26,12 @@ final class Reads {
     }
 
     ReadReply start(final ObjectCommand.ReadStart read, final long nowMs) {
+        counts.asked();
         final ObjectEntry entry = tiers.catalogue().find(read.key());
         if (entry == null || !tiers.isReadable(entry)) {
             return ReadReply.NOT_FOUND;
         }
+        counts.found(entry);
         entry.lease(nowMs + leaseMs);
         final PlacedReplica held = read.hold() ? firstReadable(entry) : null;
         if (held == null) {
@@ -46,6 +50,10 @@ final class Reads {
             replica = replica.sibling();
         }
         return replica;
+    }
+
+    Gets counted() {
+        return counts.counted();
     }
 
     Ack done(final ObjectCommand.ReadDone done, final long nowMs) {

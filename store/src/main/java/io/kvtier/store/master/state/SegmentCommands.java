@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.MasterStats.Probes;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
@@ -17,6 +18,9 @@ final class SegmentCommands {
     private final Clients clients;
     private final Offloads offloads;
     private final Copies copies;
+    private long healthyProbes;
+    private long failedProbes;
+    private long probedAway;
 
     SegmentCommands(final MasterSettings settings, final long term, final Tiers tiers, final Clients clients,
         final Offloads offloads, final Copies copies) {
@@ -64,10 +68,20 @@ final class SegmentCommands {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + probed.segmentId() + " is "
                 + segment.medium() + "; only block devices are probed");
         }
+        if (probed.healthy()) {
+            healthyProbes++;
+        } else {
+            failedProbes++;
+        }
         if (segment.probed(probed.healthy()) >= settings.liveness().nofFailures()) {
+            probedAway++;
             tiers.segments().unmount(segment);
         }
         return Ack.OK;
+    }
+
+    Probes probes() {
+        return new Probes(healthyProbes, failedProbes, probedAway);
     }
 
     Ack unmountDisk(final UUID clientId, final long nowMs) {

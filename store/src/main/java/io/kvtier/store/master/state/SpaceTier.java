@@ -1,5 +1,6 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import java.util.HashMap;
@@ -33,6 +34,9 @@ final class SpaceTier {
     private long held;
     private long evictions;
     private long evictionsWithoutCopy;
+    private long evictedBytes;
+    private long runs;
+    private long successfulRuns;
 
     /** The objects and bytes that an eviction took. */
     static final class Evicted {
@@ -321,7 +325,7 @@ final class SpaceTier {
                 order.putBack(residency, nowMs);
             }
         } else if (!replica.wasUsedWhileOffloading() && !replica.owner().isLeased(nowMs)) {
-            evictions++;
+            countEvicted(replica);
             drop(replica, nowMs);
         }
     }
@@ -334,6 +338,7 @@ final class SpaceTier {
         final long needed = part(least);
         evictUntil(wanted, false, evicted, nowMs);
         evictUntil(needed, settings.eviction().softPinned(), evicted, nowMs);
+        countRun(evicted);
         return evicted;
     }
 
@@ -349,11 +354,16 @@ final class SpaceTier {
 
     /** Evicts what a tenant with a quota has, oldest first, until that many of its value bytes go. */
     void evictOf(final String tenant, final long bytes, final long nowMs) {
+        if (bytes <= 0) {
+            return;
+        }
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
         while (evicted.valueBytes < bytes && byTenant.oldest(tenant, evenSoftPinned) != null) {
             evict(byTenant.oldest(tenant, evenSoftPinned), evicted, nowMs);
         }
+        tenants.evicted(tenant, evicted.valueBytes);
+        countRun(evicted);
     }
 
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
@@ -379,6 +389,10 @@ final class SpaceTier {
         return evictionsWithoutCopy;
     }
 
+    EvictionRuns runs() {
+        return new EvictionRuns(runs, successfulRuns, evictedBytes);
+    }
+
     private void relieve(final Placement.Wish wish, final int count, final long nowMs) {
         final long bytes = wish.size() * count;
         final long capacity = segments.capacity(medium);
@@ -388,11 +402,15 @@ final class SpaceTier {
         }
         final long low = (long) ((highWatermark - ratio) * capacity);
         final long excess = used + bytes - low - coming();
+        if (excess <= 0) {
+            return;
+        }
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
         while (evicted.bytes < excess && order.oldest(evenSoftPinned) != null) {
             evict(order.oldest(evenSoftPinned), evicted, nowMs);
         }
+        countRun(evicted);
     }
 
     /** Bytes that will be free when what is being copied to disks has ended. */
@@ -406,14 +424,24 @@ final class SpaceTier {
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();
-        while (order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
+        boolean freed = false;
+        while (!freed && order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
             final long before = segments.used(medium);
             evict(order.oldest(evenSoftPinned), evicted, nowMs);
-            if (segments.used(medium) < before) {
-                return true;
-            }
+            freed = segments.used(medium) < before;
         }
-        return false;
+        countRun(evicted);
+        return freed;
+    }
+
+    private void countRun(final Evicted evicted) {
+        runs++;
+        successfulRuns += evicted.objects > 0 ? 1 : 0;
+    }
+
+    private void countEvicted(final PlacedReplica replica) {
+        evictions++;
+        evictedBytes += replica.allocated();
     }
 
     /** Evicts an object and the group it is in; one whose group is leased goes to the leased list instead. */
@@ -444,7 +472,7 @@ final class SpaceTier {
             evicted.bytes += replica.allocated();
             evicted.valueBytes += replica.size();
             if (replica != saved) {
-                evictions++;
+                countEvicted(replica);
                 drop(replica, nowMs);
             }
             replica = next;

@@ -37,6 +37,7 @@ final class Tenants {
         private long leaving;
         private long objects;
         private long rejections;
+        private long evictedBytes;
 
         Account(final String tenant) {
             this.tenant = tenant;
@@ -99,7 +100,7 @@ final class Tenants {
         scale(memory);
         return accounts.values().stream().sorted(Comparator.comparing((Account account) -> account.tenant))
             .map(account -> new TenantInfo(account.tenant, account.requested, account.effective, account.charged,
-                account.objects, account.rejections)).toList();
+                account.objects, account.rejections, account.evictedBytes)).toList();
     }
 
     /** Refuses a tenant that has no quota where one is needed. */
@@ -143,6 +144,11 @@ final class Tenants {
         return new StoreException(ErrorCode.TENANT_QUOTA_EXCEEDED, "tenant '" + tenant + "' needs " + bytes
             + " more bytes, and has used " + account.charged + " of " + account.effective + " (its quota is "
             + account.requested + "); remove values, let leases end, or raise the quota");
+    }
+
+    /** A registered tenant lost values to make room in its quota. */
+    void evicted(final String tenant, final long bytes) {
+        accounts.get(tenant).evictedBytes += bytes;
     }
 
     /** A memory replica belongs to the tenant from now on. */

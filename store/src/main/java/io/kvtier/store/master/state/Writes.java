@@ -6,6 +6,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
@@ -29,6 +30,8 @@ final class Writes {
     private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
     private long discarded;
     private long released;
+    private long unplaced;
+    private long partlyPlaced;
 
     Writes(final MasterSettings settings, final Tiers tiers, final Clients clients, final Admission admission) {
         this.settings = settings;
@@ -88,7 +91,11 @@ final class Writes {
         final ObjectEntry entry = replaces ? known : new ObjectEntry(put.key());
         final List<PlacedReplica> placed = place(entry, put, nowMs);
         if (placed.isEmpty()) {
+            unplaced++;
             return new PutStartReply.NoSpace(tiers.memory().mayComeFree() || tiers.nof().mayComeFree());
+        }
+        if (placed.size() < put.options().replicas() + put.options().nofReplicas()) {
+            partlyPlaced++;
         }
         if (known != null) {
             makeWay(known, nowMs);
@@ -411,5 +418,9 @@ final class Writes {
 
     long released() {
         return released;
+    }
+
+    Allocations allocations() {
+        return new Allocations(unplaced, partlyPlaced);
     }
 }

@@ -9,8 +9,14 @@ import io.kvtier.store.protocol.AdminCommand.SetQuota;
 import io.kvtier.store.protocol.AdminCommand.Statistics;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.MasterStats.Allocations;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
+import io.kvtier.store.protocol.MasterStats.Gets;
+import io.kvtier.store.protocol.MasterStats.Probes;
+import io.kvtier.store.protocol.MasterStats.Promoted;
 import io.kvtier.store.protocol.wire.Method.Message;
 import java.util.List;
+import java.util.function.Function;
 
 /** What an operator asks; {@code store/MESSAGES.md} has the fields. The passing of time is on no wire. */
 final class AdminMessages {
@@ -41,8 +47,10 @@ final class AdminMessages {
         return d.number() / MILLION;
     }
 
+    /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
-        return Message.of((e, stats) -> e.array(24).number(stats.objects()).number(stats.memoryCapacity())
+        return Message.of((e, stats) -> {
+            e.array(31).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -50,20 +58,47 @@ final class AdminMessages {
                 .number(stats.nofCapacity()).number(stats.nofUsed()).number(stats.nofEvictions())
                 .number(stats.diskCapacity()).number(stats.clients()).number(stats.pendingWrites())
                 .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
-                .number(stats.softPinned()).number(stats.groups()),
-            d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-                d.number()));
+                .number(stats.softPinned()).number(stats.groups()).number(stats.diskUsed());
+            final Gets gets = stats.gets();
+            e.array(7).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
+                .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes());
+            write(e, stats.memoryRuns());
+            write(e, stats.nofRuns());
+            e.array(2).number(stats.allocations().failures()).number(stats.allocations().partial());
+            final Promoted promoted = stats.promoted();
+            e.array(5).number(promoted.admitted()).number(promoted.completedBytes()).number(promoted.failed())
+                .number(promoted.cancelled()).number(promoted.expired());
+            e.array(3).number(stats.probes().successes()).number(stats.probes().failures())
+                .number(stats.probes().unmounted());
+        }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.has() ? d.number() : 0, group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
+                r.number(), r.number(), r.number(), r.number(), r.number())), runs(d), runs(d),
+            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number())),
+            group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number())),
+            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number()))));
+    }
+
+    private static void write(final Encoder e, final EvictionRuns runs) {
+        e.array(3).number(runs.attempts()).number(runs.successes()).number(runs.bytes());
+    }
+
+    private static EvictionRuns runs(final Decoder d) {
+        return group(d, EvictionRuns.NONE, r -> new EvictionRuns(r.number(), r.number(), r.number()));
+    }
+
+    private static <T> T group(final Decoder d, final T none, final Function<Decoder, T> fields) {
+        return d.has() ? d.record(fields) : none;
     }
 
     private static Message<List<TenantInfo>> tenants() {
         return Message.of((e, tenants) -> {
             e.array(1).array(tenants.size());
-            tenants.forEach(tenant -> e.array(6).text(tenant.tenant()).number(tenant.requested())
+            tenants.forEach(tenant -> e.array(7).text(tenant.tenant()).number(tenant.requested())
                 .number(tenant.effective()).number(tenant.charged()).number(tenant.objects())
-                .number(tenant.rejections()));
+                .number(tenant.rejections()).number(tenant.evictedBytes()));
         }, d -> d.records(Integer.MAX_VALUE, t -> new TenantInfo(t.tenant(), t.number(), t.number(), t.number(),
-            t.number(), t.number())));
+            t.number(), t.number(), t.has() ? t.number() : 0)));
     }
 }

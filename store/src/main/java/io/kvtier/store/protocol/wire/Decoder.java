@@ -19,7 +19,7 @@ import java.util.function.Function;
  * Reads what messages are made of. Whatever the bytes are, what is thrown is a {@link MalformedMessageException}, or a
  * {@link io.kvtier.store.StoreException} for what is well-formed and not allowed, such as an empty key.
  *
- * <p><b>Threading:</b> for one thread.
+ * <p><b>Threading:</b> for one thread. May be {@linkplain #reset reset} and used again.
  */
 final class Decoder {
     /** Most bytes of a text that is for people. */
@@ -35,14 +35,26 @@ final class Decoder {
     /** A list takes room for this many before any of them was read. */
     private static final int FIRST_ROOM = 4096;
 
-    private final MessageReader in;
+    private final MessageReader in = new MessageReader();
     private final AddressBook addresses;
     private UUID lastId = new UUID(0, 0);
     private long waitMs;
 
-    Decoder(final byte[] message, final AddressBook addresses) {
-        this.in = new MessageReader(message);
+    /** Over no message yet. */
+    Decoder(final AddressBook addresses) {
         this.addresses = addresses;
+    }
+
+    /** Begins a message; not to be changed while it is read. */
+    Decoder reset(final byte[] message) {
+        in.reset(message);
+        waitMs = 0;
+        return this;
+    }
+
+    /** Lets go of the message. */
+    void clear() {
+        in.clear();
     }
 
     MessageReader in() {

@@ -1,7 +1,6 @@
 package io.kvtier.store.protocol.wire;
 
 import io.kvtier.transport.rpc.MalformedMessageException;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -29,15 +28,13 @@ final class Numbering<E extends Enum<E>> {
     }
 
     /** Numbers from 0 on; a number that is not known is refused. */
-    @SafeVarargs
-    static <E extends Enum<E>> Numbering<E> of(final E... constants) {
-        return new Numbering<>(null, Arrays.stream(constants).toList());
+    static <E extends Enum<E>> Numbering<E> of(final List<E> constants) {
+        return new Numbering<>(null, constants);
     }
 
     /** Numbers from 0 on; a number that is not known is read as a constant that does no harm. */
-    @SafeVarargs
-    static <E extends Enum<E>> Numbering<E> withUnknown(final E unknown, final E... constants) {
-        return new Numbering<>(unknown, Arrays.stream(constants).toList());
+    static <E extends Enum<E>> Numbering<E> withUnknown(final E unknown, final List<E> constants) {
+        return new Numbering<>(unknown, constants);
     }
 
     int number(final E constant) {

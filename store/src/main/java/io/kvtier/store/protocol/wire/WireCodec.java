@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
  * Commands and answers as bytes, as {@code store/MESSAGES.md} has them. One codec for each end of a connection: it
@@ -35,6 +36,7 @@ public final class WireCodec {
     /** Waits until there is work for a client. */
     public static final int AWAIT_WORK = 2;
 
+    private static final int KEPT_DECODERS = 64;
     private static final Map<Class<?>, Method<?, ?>> BY_TYPE = new HashMap<>();
     private static final Map<Integer, Method<?, ?>> BY_NUMBER = new HashMap<>();
 
@@ -47,6 +49,9 @@ public final class WireCodec {
     }
 
     private final AddressBook addresses = new AddressBook();
+    /** A message costs no reader: one is a kilobyte. */
+    private final ManyToManyConcurrentArrayQueue<Decoder> decoders =
+        new ManyToManyConcurrentArrayQueue<>(KEPT_DECODERS);
 
     /** A codec that has seen nothing. */
     public WireCodec() {
@@ -135,7 +140,7 @@ public final class WireCodec {
      * @throws RpcException UNKNOWN_METHOD when there is no such method, or it is not one of commands.
      */
     public Request<?> readRequest(final int method, final byte[] body) {
-        final Decoder decoder = new Decoder(body, addresses);
+        final Decoder decoder = decoder(body);
         final Request<?> request;
         if (method == BATCH) {
             request = new Request<>(readBatch(decoder), 0);
@@ -143,7 +148,7 @@ public final class WireCodec {
             final Command<?> command = decoder.record(numbered(method).readRequest());
             request = new Request<>(command, decoder.waitMs());
         }
-        decoder.in().endMessage();
+        end(decoder);
         return request;
     }
 
@@ -174,10 +179,10 @@ public final class WireCodec {
      */
     @SuppressWarnings("unchecked") // The method of a command reads what the command is answered with.
     public <R> R readReply(final Command<R> command, final byte[] body) {
-        final Decoder decoder = new Decoder(body, addresses);
+        final Decoder decoder = decoder(body);
         final Object reply = command instanceof Batch<?> batch ? readResults(batch.items(), decoder)
             : decoder.record(known(command).readReply());
-        decoder.in().endMessage();
+        end(decoder);
         return (R) reply;
     }
 
@@ -221,10 +226,22 @@ public final class WireCodec {
         return read(body, d -> d.count(Integer.MAX_VALUE));
     }
 
-    private <T> T read(final byte[] body, final Function<Decoder, T> fields) {
-        final Decoder decoder = new Decoder(body, addresses);
-        final T value = decoder.record(fields);
+    private Decoder decoder(final byte[] body) {
+        final Decoder kept = decoders.poll();
+        return (kept != null ? kept : new Decoder(addresses)).reset(body);
+    }
+
+    /** The message ends here, and the decoder is free; one that has thrown is left to the collector. */
+    private void end(final Decoder decoder) {
         decoder.in().endMessage();
+        decoder.clear();
+        decoders.offer(decoder);
+    }
+
+    private <T> T read(final byte[] body, final Function<Decoder, T> fields) {
+        final Decoder decoder = decoder(body);
+        final T value = decoder.record(fields);
+        end(decoder);
         return value;
     }
 
