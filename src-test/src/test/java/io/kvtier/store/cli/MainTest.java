@@ -24,7 +24,7 @@ final class MainTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "master --help", "demo --help", "replay --help", "doctor --help",
-        "bench --help", "bench transfer --help"})
+        "bench --help", "bench transfer --help", "bench rpc --help", "bench kv --help"})
     void shouldAnswerQuestionsOnStandardOutput(final String line) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));
         assertEquals(0, run.status());
@@ -71,6 +71,7 @@ final class MainTest {
         "bench                              | name a bench",
         "bench nonsense                     | nonsense",
         "bench transfer --runs 0            | --runs is 0; allowed is 1 to 99",
+        "bench rpc --objects 0              | --objects is 0; allowed is 1 to 100000000",
         "bench transfer --seconds 0         | --seconds is 0.0; allowed is more than 0, at most 3600",
         "bench transfer --size 65M          | --size is 68157440; allowed is 67108864 or more, a multiple of 16777216",
         "bench transfer --rows [            | '[' is not a regular expression: Unclosed character class",

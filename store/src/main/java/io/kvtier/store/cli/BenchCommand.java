@@ -4,6 +4,7 @@ import io.kvtier.store.cli.bench.Bench;
 import io.kvtier.store.cli.bench.BenchReport;
 import io.kvtier.store.cli.bench.BenchRun;
 import io.kvtier.store.cli.bench.BenchSettings;
+import io.kvtier.store.cli.bench.MasterHost;
 import io.kvtier.store.cli.bench.SegmentHost;
 import io.kvtier.store.cli.bench.Workspace;
 import java.io.File;
@@ -33,6 +34,7 @@ final class BenchCommand extends ReportCommand {
     private static final int MAX_RUNS = 99;
     private static final long LEAST_FILE = 64L << 20;
     private static final long FILE_UNIT = 16L << 20;
+    private static final int MAX_OBJECTS = 100_000_000;
     private static final double QUICK_SECONDS = 0.2;
     private static final int QUICK_RUNS = 3;
     private static final Set<String> IN_MEMORY = Set.of("tmpfs", "ramfs");
@@ -45,6 +47,10 @@ final class BenchCommand extends ReportCommand {
     @Option(names = "--size", paramLabel = "BYTES", defaultValue = "1G", converter = ByteSize.class,
         description = "Size of the file that is read and written, whole units of 16 MiB (default: ${DEFAULT-VALUE}).")
     private long size;
+
+    @Option(names = "--objects", paramLabel = "N", defaultValue = "1000000",
+        description = "Objects in the rows of a master that knows many (default: ${DEFAULT-VALUE}).")
+    private int objects;
 
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "2",
         description = "Length of a measurement (default: ${DEFAULT-VALUE}).")
@@ -122,6 +128,22 @@ final class BenchCommand extends ReportCommand {
         }
     }
 
+    /** What a bench starts as the process of the master. */
+    @Command(name = "master", hidden = true, description = "Runs a master for a bench until standard input ends.")
+    private static final class MasterServe implements Callable<Integer> {
+        private final Console console;
+
+        MasterServe(final Console console) {
+            this.console = console;
+        }
+
+        @Override
+        public Integer call() throws IOException {
+            MasterHost.serve(System.in, console.out());
+            return Main.DONE;
+        }
+    }
+
     /** The outcome as a command has it. */
     private record Finished(BenchReport report) implements Outcome {
         @Override
@@ -143,7 +165,8 @@ final class BenchCommand extends ReportCommand {
     /** The command {@code bench} with all benches. */
     static CommandLine all(final Console console, final StoreOpener opener, final Machine machine,
         final Probes probes) {
-        final CommandLine group = new CommandLine(new Group()).addSubcommand(new Serve(console));
+        final CommandLine group = new CommandLine(new Group()).addSubcommand(new Serve(console))
+            .addSubcommand(new MasterServe(console));
         for (final Bench bench : Bench.all()) {
             final CommandLine line = new CommandLine(new BenchCommand(console, opener, bench, machine, probes));
             line.getCommandSpec().usageMessage().description(bench.description());
@@ -168,7 +191,7 @@ final class BenchCommand extends ReportCommand {
                 where.err().println("note: " + directory.path().toAbsolutePath() + " is on " + volume.type()
                     + ", which is memory: file rows measure no disk; name a directory on one with --dir");
             }
-            final Workspace workspace = new Workspace(directory.path(), size, PatternBytes::fill, self());
+            final Workspace workspace = new Workspace(directory.path(), size, objects, PatternBytes::fill, self());
             return new Finished(new BenchRun(bench, settings, workspace, new MachineFacts(machine, volume).facts(),
                 where.err()::println).run());
         }
@@ -178,6 +201,7 @@ final class BenchCommand extends ReportCommand {
         allow(seconds > 0 && seconds <= MAX_SECONDS, "--seconds is " + seconds + "; allowed is more than 0, at most "
             + MAX_SECONDS);
         allow(runs >= 1 && runs <= MAX_RUNS, "--runs is " + runs + "; allowed is 1 to " + MAX_RUNS);
+        allow(objects >= 1 && objects <= MAX_OBJECTS, "--objects is " + objects + "; allowed is 1 to " + MAX_OBJECTS);
         allow(size >= LEAST_FILE && size % FILE_UNIT == 0, "--size is " + size + "; allowed is " + LEAST_FILE
             + " or more, a multiple of " + FILE_UNIT);
     }

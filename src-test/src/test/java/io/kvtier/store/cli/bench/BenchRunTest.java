@@ -45,9 +45,10 @@ final class BenchRunTest {
 
     private BenchReport run(final int runs, final String pattern, final Row... rows)
         throws IOException, InterruptedException {
-        final Bench bench = new Bench("made-up", "", workspace -> List.of(rows));
+        final Bench bench = new Bench("made-up", "", 1_000_000_000, workspace -> List.of(rows));
         return new BenchRun(bench, new BenchSettings(3, runs, Pattern.compile(pattern)),
-            new Workspace(Path.of(""), 0, (memory, number) -> { }, List.of()), Map.of("cores", 2), progress::add).run();
+            new Workspace(Path.of(""), 0, 0, (memory, number) -> { }, List.of()), Map.of("cores", 2), progress::add)
+            .run();
     }
 
     @Test

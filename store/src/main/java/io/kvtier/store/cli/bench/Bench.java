@@ -10,6 +10,7 @@ import java.util.List;
 public final class Bench {
     private final String name;
     private final String description;
+    private final long warmUpNanos;
     private final RowSource rows;
 
     /** Names the rows of a bench. */
@@ -18,9 +19,10 @@ public final class Bench {
         List<Row> rows(Workspace workspace) throws InterruptedException;
     }
 
-    Bench(final String name, final String description, final RowSource rows) {
+    Bench(final String name, final String description, final long warmUpNanos, final RowSource rows) {
         this.name = name;
         this.description = description;
+        this.warmUpNanos = warmUpNanos;
         this.rows = rows;
     }
 
@@ -30,7 +32,7 @@ public final class Bench {
      * @return in the order in which they are listed.
      */
     public static List<Bench> all() {
-        return List.of(TransferBench.bench());
+        return List.of(TransferBench.bench(), RpcBench.bench(), KvBench.bench());
     }
 
     /**
@@ -49,6 +51,11 @@ public final class Bench {
      */
     public String description() {
         return description;
+    }
+
+    /** How long each side of a row runs before it is measured. */
+    long warmUpNanos() {
+        return warmUpNanos;
     }
 
     /** Its rows in order; nothing is made or opened before a row is. */

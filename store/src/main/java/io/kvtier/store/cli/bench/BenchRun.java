@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -21,8 +20,6 @@ import java.util.function.Consumer;
  * <p><b>Threading:</b> one thread, once. <b>Blocking:</b> for rows × 2 × (runs + 1) × seconds.
  */
 public final class BenchRun {
-    /** Enough for the compiler, and for the first touch of all memory. */
-    private static final long WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Measurements so short that nobody looks at their figures are not to wait for it. */
     private static final int MOST_WARM_UP = 10;
 
@@ -97,7 +94,7 @@ public final class BenchRun {
         final long nanos = settings.nanos();
         final double[] ours = new double[settings.runs()];
         final double[] peer = new double[settings.runs()];
-        final long warmUp = Math.min(nanos * MOST_WARM_UP, WARM_UP_NANOS);
+        final long warmUp = Math.min(nanos * MOST_WARM_UP, bench.warmUpNanos());
         contest.ours().take(warmUp);
         if (both) {
             contest.peer().take(warmUp);

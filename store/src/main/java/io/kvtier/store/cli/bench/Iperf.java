@@ -5,8 +5,6 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.kvtier.transport.Direction;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +31,7 @@ final class Iperf {
     /** Measures for whole seconds; MiB a second over all streams. */
     static double run(final Direction direction, final long blockBytes, final int streams, final long nanos)
         throws IOException, InterruptedException {
-        final String port = freePort();
+        final String port = Integer.toString(Programs.freePort());
         try (Programs.Background server = Programs.start(List.of("iperf3", "--server", "--one-off", "--bind",
             "127.0.0.1", "--port", port, "--forceflush"))) {
             server.line("Server listening");
@@ -45,12 +43,6 @@ final class Iperf {
                 command.add("--reverse");
             }
             return mebibytesPerSecond(Programs.run(command, Map.of()).orFail("iperf3"));
-        }
-    }
-
-    private static String freePort() throws IOException {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            return Integer.toString(free.getLocalPort());
         }
     }
 

@@ -2,9 +2,13 @@ package io.kvtier.store.cli.bench;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * Runs the programs of peers. None of them outlives this process, nor an interrupt of the thread that waits for it.
@@ -62,6 +66,8 @@ final class Programs {
      * <p><b>Threading:</b> one thread.
      */
     static final class Background implements AutoCloseable {
+        private static final long END_SECONDS = 10;
+
         private final Process process;
         private final Thread atTheEnd;
         private final BufferedReader printed;
@@ -74,9 +80,18 @@ final class Programs {
 
         /** Reads what it prints up to the first line with a prefix, and gives that line. */
         String line(final String prefix) throws IOException {
+            return line(printedLine -> printedLine.startsWith(prefix));
+        }
+
+        /** Reads what it prints up to the first line with that in it, and gives that line. */
+        String lineWith(final String part) throws IOException {
+            return line(printedLine -> printedLine.contains(part));
+        }
+
+        private String line(final Predicate<String> wanted) throws IOException {
             final StringBuilder before = new StringBuilder();
             String line = printed.readLine();
-            while (line != null && !line.startsWith(prefix)) {
+            while (line != null && !wanted.test(line)) {
                 before.append(line).append(' ');
                 line = printed.readLine();
             }
@@ -84,6 +99,18 @@ final class Programs {
                 throw new IOException("a program that should go on has ended: " + before.toString().strip());
             }
             return line;
+        }
+
+        /** Asks it to end, and waits some time; when it has not ended then, or the thread is interrupted, kills it. */
+        void end() {
+            process.destroy();
+            try {
+                process.waitFor(END_SECONDS, TimeUnit.SECONDS);
+            } catch (final InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } finally {
+                close();
+            }
         }
 
         @Override
@@ -96,6 +123,13 @@ final class Programs {
     /** Starts a program; both its output streams are one. What it prints after the awaited line must be little. */
     static Background start(final List<String> command) throws IOException {
         return new Background(started(command, Map.of()));
+    }
+
+    /** A port on this machine that nobody listens at, at this moment. */
+    static int freePort() throws IOException {
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return free.getLocalPort();
+        }
     }
 
     private static Process started(final List<String> command, final Map<String, String> environment)

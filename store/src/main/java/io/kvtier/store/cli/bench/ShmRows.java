@@ -60,15 +60,20 @@ final class ShmRows {
     }
 
     static Availability here() {
+        return here(MemoryRows.REGION_BYTES);
+    }
+
+    /** Whether processes can share that much. */
+    static Availability here(final long bytes) {
         final Availability works;
         try (ShmTransport transport = new ShmTransport()) {
             works = transport.capability().availability();
         }
         try {
             final long free = Files.getFileStore(SharedRegion.DEFAULT_DIRECTORY).getUsableSpace();
-            return !works.available() || free > MemoryRows.REGION_BYTES ? works
+            return !works.available() || free > bytes ? works
                 : Availability.no(SharedRegion.DEFAULT_DIRECTORY + " has only " + free + " bytes left",
-                    "make it larger than " + MemoryRows.REGION_BYTES + " bytes (for a container: --shm-size)");
+                    "make it larger than " + bytes + " bytes (for a container: --shm-size)");
         } catch (final IOException e) {
             return Availability.no(SharedRegion.DEFAULT_DIRECTORY + " does not say how much is left: " + e.getMessage(),
                 "mount a tmpfs there");

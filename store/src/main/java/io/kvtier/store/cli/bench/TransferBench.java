@@ -4,9 +4,12 @@ import io.kvtier.transport.Direction;
 import io.kvtier.transport.TransportKind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** The bench of the transfer engine: each transport beside the usual tool for the same way of moving bytes. */
 final class TransferBench {
+    /** Enough for the compiler, and for the first touch of all memory. */
+    private static final long WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long HEAP_BLOCK = 64L << 10;
     private static final int HEAP_DEPTH = 8;
 
@@ -15,7 +18,7 @@ final class TransferBench {
 
     static Bench bench() {
         return new Bench("transfer", "Moves blocks by each transport of the transfer engine, beside fio, iperf3, "
-            + "cuFile and plain copies with the same pattern.", TransferBench::rows);
+            + "cuFile and plain copies with the same pattern.", WARM_UP_NANOS, TransferBench::rows);
     }
 
     private static List<Row> rows(final Workspace workspace) throws InterruptedException {

@@ -4,6 +4,8 @@ package io.kvtier.store.cli.bench;
 enum Unit {
     /** Throughput. */
     MIB_PER_SECOND("MiB/s", true),
+    /** Calls, or keys of calls. */
+    PER_SECOND("1/s", true),
     /** Time of one call. */
     NANOSECONDS("ns", false),
     /** Memory. */

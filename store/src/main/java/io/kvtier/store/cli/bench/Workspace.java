@@ -21,6 +21,7 @@ public final class Workspace {
 
     private final Path directory;
     private final long fileBytes;
+    private final int objects;
     private final ObjLongConsumer<MemorySegment> filler;
     private final List<String> self;
     private Path file;
@@ -30,13 +31,15 @@ public final class Workspace {
      *
      * @param directory an existing directory for files.
      * @param fileBytes size of the file that rows read and write, a multiple of 16 MiB.
+     * @param objects   objects that a master knows, in rows of many.
      * @param filler    fills memory with bytes that follow from a number, nothing in which compresses.
      * @param self      command line that runs this program, to which the name of a command can be added.
      */
-    public Workspace(final Path directory, final long fileBytes, final ObjLongConsumer<MemorySegment> filler,
-        final List<String> self) {
+    public Workspace(final Path directory, final long fileBytes, final int objects,
+        final ObjLongConsumer<MemorySegment> filler, final List<String> self) {
         this.directory = directory.toAbsolutePath();
         this.fileBytes = fileBytes;
+        this.objects = objects;
         this.filler = filler;
         this.self = List.copyOf(self);
     }
@@ -47,6 +50,11 @@ public final class Workspace {
 
     long fileBytes() {
         return fileBytes;
+    }
+
+    /** How many are many. */
+    int objects() {
+        return objects;
     }
 
     /** Command line of this program in a process of its own. */

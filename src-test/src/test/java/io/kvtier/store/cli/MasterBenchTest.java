@@ -1,0 +1,121 @@
+package io.kvtier.store.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.Commands;
+import io.kvtier.kit.LeakCheck;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The benches of the master and of the store, which start processes. */
+@ExtendWith(LeakCheck.class)
+final class MasterBenchTest {
+    @TempDir
+    private Path dir;
+
+    private Map<String, Object> rows(final String bench, final String rows) throws IOException {
+        final CommandRun run = CommandRun.of("bench", bench, "--dir", dir.toString(), "--seconds", "0.01", "--runs",
+            "1", "--objects", "2000", "--rows", rows, "--json").done();
+        final Map<String, Object> json = run.json();
+        assertEquals(bench, json.get("bench"));
+        return json;
+    }
+
+    private static List<String> names(final Map<String, Object> json) {
+        final List<String> names = new ArrayList<>();
+        while (json.containsKey("rows." + names.size() + ".row")) {
+            names.add(json.get("rows." + names.size() + ".row").toString());
+        }
+        return names;
+    }
+
+    private static double number(final Map<String, Object> json, final int row, final String field) {
+        return ((Number) json.get("rows." + row + '.' + field)).doubleValue();
+    }
+
+    @AfterEach
+    void shouldLeaveNeitherFilesNorProcesses() throws IOException {
+        try (var left = Files.list(dir)) {
+            assertEquals(List.of(), left.toList());
+        }
+        assertEquals(List.of(), ProcessHandle.current().descendants().filter(ProcessHandle::isAlive)
+            .map(process -> process.info().commandLine().orElse("")).filter(command -> command.contains("bench master")
+                || command.contains(" node ") || command.contains("redis-server")).toList());
+    }
+
+    @Test
+    void shouldAskAMasterInAProcessOfItsOwn() throws IOException {
+        final Map<String, Object> json = rows("rpc",
+            "^put start and end, 2|^get replica list, 1 |^exists, 1 |batch of 32$|batch of 128, ");
+        assertEquals(List.of("put start and end, 2 threads", "get replica list, 1 thread", "exists, 1 thread",
+            "put, batch of 32", "get, batch of 32", "get, batch of 128, 2000 objects"), names(json));
+        for (int row = 0; row < 6; row++) {
+            assertTrue(number(json, row, "ours") > 0, json::toString);
+            assertEquals("1/s", json.get("rows." + row + ".unit"));
+        }
+        // The figures that are written down, with the goals that were set for them.
+        assertEquals("Mooncake master, recorded", json.get("rows.0.peer"));
+        assertEquals(23_995, number(json, 0, "peer_value"));
+        assertEquals(2, number(json, 0, "goal"));
+        assertEquals(number(json, 0, "ours") / 23_995, number(json, 0, "ratio"), 0.001 * number(json, 0, "ratio"));
+        assertEquals(13_970, number(json, 1, "peer_value"));
+        assertEquals("Mooncake master, recorded (no figure: this was not measured there)", json.get("rows.2.peer"));
+        assertNull(json.get("rows.2.ratio"));
+        assertEquals(238_000, number(json, 3, "peer_value"));
+        assertEquals(1.5, number(json, 3, "goal"));
+        assertEquals(615_000, number(json, 4, "peer_value"));
+        assertTrue(json.get("machine.Mooncake master, recorded").toString().contains("not measured beside ours"),
+            json::toString);
+    }
+
+    @Test
+    void shouldMeasureAMasterWithoutANetwork() throws IOException {
+        final Map<String, Object> json = rows("rpc", "^conductor alone, .* 4|^heap");
+        assertEquals(List.of("heap of a master for each of 2000 objects",
+            "conductor alone, get replica list of 2000 objects, 4 threads"), names(json));
+        assertEquals("bytes", json.get("rows.0.unit"));
+        // A key of a dozen characters, two records and a place in a table are not less.
+        assertTrue(number(json, 0, "ours") > 100, json::toString);
+        assertEquals(870, number(json, 0, "peer_value"));
+        assertTrue(number(json, 1, "ours") > 0, json::toString);
+    }
+
+    @Test
+    void shouldPutAndGetValuesBesideRedis() throws IOException, InterruptedException {
+        final Map<String, Object> json = rows("kv",
+            "^tcp (put|get) 64 KiB, (4 threads$|2 threads, beside)|^shm put 1 MiB, 1 |^embedded");
+        assertEquals(List.of("tcp put 64 KiB, 4 threads", "tcp get 64 KiB, 4 threads", "shm put 1 MiB, 1 thread",
+            "tcp put 64 KiB, 2 threads, beside the record", "tcp get 64 KiB, 2 threads, beside the record",
+            "embedded get 1 MiB, 1 thread"), names(json));
+        for (int row = 0; row < 6; row++) {
+            final String peer = json.get("rows." + row + ".peer").toString();
+            assertTrue(peer.contains("(not run: /dev/shm") || number(json, row, "ours") > 0, json::toString);
+        }
+        assertEquals(214, number(json, 3, "peer_value"));
+        assertEquals(335, number(json, 4, "peer_value"));
+        assertEquals(2, number(json, 4, "goal"));
+        assertEquals("MemorySegment.copy", json.get("rows.5.peer"));
+        assertEquals(0.9, number(json, 5, "goal"));
+        if (isInstalled("redis-server")) {
+            assertEquals("redis-server", json.get("rows.1.peer"));
+            assertTrue(number(json, 1, "peer_value") > 0, json::toString);
+        } else {
+            assertEquals("redis-server (not installed: Debian package redis-server)", json.get("rows.1.peer"));
+            assertNull(json.get("rows.1.ratio"));
+        }
+    }
+
+    private static boolean isInstalled(final String program) throws IOException, InterruptedException {
+        return Commands.run("sh", "-c", "command -v " + program).code() == 0;
+    }
+}

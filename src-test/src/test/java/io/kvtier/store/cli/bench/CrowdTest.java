@@ -1,0 +1,53 @@
+package io.kvtier.store.cli.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+final class CrowdTest {
+    @Test
+    void shouldCountWhatAllDo() throws IOException, InterruptedException {
+        final AtomicLong done = new AtomicLong();
+        final Set<Integer> seen = ConcurrentHashMap.newKeySet();
+        final long start = System.nanoTime();
+        final double rate;
+        try (Crowd crowd = Crowd.of(3, number -> () -> {
+            seen.add(number);
+            done.addAndGet(10);
+            return 10;
+        })) {
+            rate = crowd.perSecond(1_000_000);
+        }
+        final double seconds = (System.nanoTime() - start) / 1e9;
+        assertEquals(Set.of(0, 1, 2), seen);
+        // Each has run for a part of the time at most, so its rate is not below what it did in all of it.
+        assertTrue(rate >= done.get() / seconds, rate + " " + done + " " + seconds);
+    }
+
+    @Test
+    void shouldDoEachThingOnceAtLeast() throws IOException, InterruptedException {
+        final AtomicLong done = new AtomicLong();
+        try (Crowd crowd = Crowd.of(2, number -> done::incrementAndGet)) {
+            crowd.perSecond(0);
+        }
+        assertEquals(2, done.get());
+    }
+
+    @Test
+    void shouldFailWithTheReasonOfAThread() throws IOException {
+        try (Crowd crowd = Crowd.of(2, number -> () -> {
+            if (number == 1) {
+                throw new IOException("no such key");
+            }
+            return 1;
+        })) {
+            assertEquals("no such key", assertThrows(IOException.class, () -> crowd.perSecond(0)).getMessage());
+        }
+    }
+}
