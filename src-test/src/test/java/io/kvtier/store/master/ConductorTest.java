@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.ManualClock;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
@@ -43,6 +44,9 @@ class ConductorTest {
     private final Conductor conductor = new Conductor(state.running(clock), new Conductor.Limits(8, 20, 3));
     private final List<Object> told = Collections.synchronizedList(new ArrayList<>());
 
+    /** Lets a state machine go on that a test has stopped. */
+    private final CountDownLatch goOn = new CountDownLatch(1);
+
     /** A put of a connection; what it was told is noted. */
     private final class Put extends CommandEntry<PutStartReply> {
         private final long connection;
@@ -69,6 +73,30 @@ class ConductorTest {
         }
     }
 
+    /** A batch of 19 commands. */
+    private static final class Bulk extends CommandEntry<List<BatchResult<Boolean>>> {
+        private final CountDownLatch over = new CountDownLatch(1);
+
+        Bulk() {
+            super(new Batch<>(Collections.nCopies(19, new Exists(KEY))), 0);
+        }
+
+        @Override
+        boolean isLate() {
+            return false;
+        }
+
+        @Override
+        long connection() {
+            return 1;
+        }
+
+        @Override
+        public void deliver() {
+            over.countDown();
+        }
+    }
+
     private final class Wait extends AwaitEntry {
         private final long connection;
 
@@ -90,6 +118,8 @@ class ConductorTest {
 
     @AfterEach
     void close() {
+        // A test that failed must not leave the state machine standing still.
+        goOn.countDown();
         conductor.close();
     }
 
@@ -240,7 +270,6 @@ class ConductorTest {
     @Test
     void shouldRefuseWhenTheQueueIsFullAndTakeMoreLater() {
         final CountDownLatch inside = new CountDownLatch(1);
-        final CountDownLatch goOn = new CountDownLatch(1);
         state.onApply(() -> {
             inside.countDown();
             await(goOn);
@@ -266,25 +295,23 @@ class ConductorTest {
     @Test
     void shouldCountTheCommandsOfBatchesAgainstTheLimit() {
         final CountDownLatch inside = new CountDownLatch(1);
-        final CountDownLatch goOn = new CountDownLatch(1);
         state.onApply(() -> {
             inside.countDown();
             await(goOn);
         });
-        final Batch<Boolean> batch = new Batch<>(Collections.nCopies(19, new Exists(KEY)));
         final CompletableFuture<Boolean> holder = Threads.start(() -> conductor.apply(new Exists(KEY)));
         await(inside);
-        final CompletableFuture<Integer> waiting = Threads.start(() -> conductor.apply(batch).size());
+        final Bulk bulk = submitted(new Bulk());
         int taken = 0;
-        while (conductor.submit(new Put(1, 0)) && taken < 8) {
+        while (conductor.submit(new Put(1, 0))) {
             taken++;
-            Thread.yield();
         }
         assertTrue(taken < 8, "the batch fills the queue long before its places do");
         goOn.countDown();
 
         assertTrue(holder.join());
-        assertEquals(19, waiting.join());
+        await(bulk.over);
+        assertEquals(19, bulk.reply().size());
     }
 
     @Test

@@ -283,6 +283,8 @@ class MasterServerTest {
             }
             server.close();
             callers.forEach(CompletableFuture::join);
+            // It may not have got as far as the server, and would try again for as long as it may.
+            waits.close();
             work.handle((kinds, error) -> null).join();
 
             assertEquals(state.applied().size(), answered.get());

@@ -149,6 +149,11 @@ final class ConnectedParts {
     private Liveness.Duties duties() {
         return new Liveness.Duties() {
             @Override
+            public boolean lends() {
+                return lent != null || disk != null;
+            }
+
+            @Override
             public void remount() {
                 mounts.mount();
                 if (work != null) {

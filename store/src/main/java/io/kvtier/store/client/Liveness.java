@@ -42,6 +42,9 @@ final class Liveness implements AutoCloseable {
 
     /** What is to be done when the time has come. */
     interface Duties {
+        /** Whether it lends anything: who does not is asked for it by every ping, and has nothing to do. */
+        boolean lends();
+
         /** Lends everything anew; may block. */
         void remount();
 
@@ -91,7 +94,8 @@ final class Liveness implements AutoCloseable {
         try {
             final PingReply reply = master.apply(ping);
             heard();
-            final boolean news = reply.status() == ClientStatus.NEED_REMOUNT || reply.term() != term;
+            final boolean news =
+                duties.lends() && (reply.status() == ClientStatus.NEED_REMOUNT || reply.term() != term);
             term = reply.term();
             forgotten |= news && before == mounted.get() && !mounting.get();
             if (forgotten && mounting.compareAndSet(false, true)) {
