@@ -9,7 +9,7 @@ import java.util.List;
  */
 public sealed interface AdminCommand<R> extends Command<R> {
     /**
-     * Lets time pass: ends what has run out and does a part of what is left to sweep. Never comes from a client.
+     * Lets time pass: ends what has run out, and a part of what takes long. Never comes from a client.
      */
     record Tick() implements AdminCommand<TickReply> {
     }

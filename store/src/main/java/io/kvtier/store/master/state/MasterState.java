@@ -179,7 +179,7 @@ public final class MasterState implements AutoCloseable {
         return results;
     }
 
-    /** Ends what has run out; everything here costs what it ends, or a bounded part of what is to be swept. */
+    /** Ends what has run out; all costs what it ends, or a bounded part of the leases that did and of what is swept. */
     private TickReply tick(final long nowMs) {
         segmentCommands.expire(nowMs);
         writes.expire(nowMs);
@@ -190,10 +190,11 @@ public final class MasterState implements AutoCloseable {
         for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
             tiers.pinChanged(entry, nowMs);
         }
-        tiers.memory().advance(nowMs);
-        tiers.nof().advance(nowMs);
+        final boolean memoryBusy = tiers.memory().advance(nowMs);
+        final boolean nofBusy = tiers.nof().advance(nowMs);
         drains.advance(nowMs);
-        return new TickReply(sweeps.advance(nowMs));
+        final boolean sweeping = sweeps.advance(nowMs);
+        return new TickReply(memoryBusy || nofBusy || sweeping);
     }
 
     @Override
