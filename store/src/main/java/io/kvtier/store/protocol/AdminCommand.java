@@ -40,7 +40,7 @@ public sealed interface AdminCommand<R> extends Command<R> {
      * Answer to {@link Evict}.
      *
      * @param objects objects that lost their memory replicas, or are on their way to a disk.
-     * @param bytes   bytes of those replicas.
+     * @param bytes   bytes of those replicas, without what lay in segments that are gone.
      */
     record EvictReply(long objects, long bytes) {
     }

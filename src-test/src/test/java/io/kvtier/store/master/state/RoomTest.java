@@ -43,6 +43,17 @@ class RoomTest {
     }
 
     @Test
+    void shouldNotTakeWhatGoesWithItsSegmentForRoom() {
+        rig.memory(TenantRig.ANN, "going", 640);
+        rig.memory(TenantRig.BEN, "m", 320);
+        rig.storeIn("lost", 320, "going");
+        rig.storeIn("old", 320, "m");
+        rig.unmount("going");
+        rig.started("new", 320);
+        assertFalse(rig.has("old"));
+    }
+
+    @Test
     void shouldLeaveAnUnfinishedWriteAloneWhenThereIsNoRoomForItsSuccessor() {
         rig.memory(TenantRig.ANN, "m", 640);
         final PutStartReply.Started first = rig.started("k", 320);

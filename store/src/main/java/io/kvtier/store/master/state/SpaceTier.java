@@ -36,7 +36,7 @@ final class SpaceTier {
     private long runs;
     private long successfulRuns;
 
-    /** The objects and bytes that an eviction took. */
+    /** The objects that an eviction took, and the bytes that will be free for that. */
     static final class Evicted {
         private long objects;
         private long bytes;
@@ -467,7 +467,8 @@ final class SpaceTier {
         PlacedReplica replica = victim.first();
         while (replica != null) {
             final PlacedReplica next = replica.sibling();
-            evicted.bytes += replica.allocated();
+            // What lies in a segment that is gone makes no room when it goes.
+            evicted.bytes += replica.segment().isReadable() ? replica.allocated() : 0;
             evicted.valueBytes += replica.size();
             if (replica != saved) {
                 countEvicted(replica);
