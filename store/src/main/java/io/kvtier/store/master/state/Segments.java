@@ -154,6 +154,8 @@ final class Segments implements AutoCloseable {
     void unmount(final LentSegment segment) {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
+        // They rest for nobody any more: the segment is never allocated in again.
+        resting.removeIf(replica -> replica.segment() == segment);
         placement.remove(segment);
         recount(segment.medium());
         dying.put(segment.id(), segment);
