@@ -78,9 +78,14 @@ class MasterEvictionTest {
         rig.putMany(BOB, "blocked", 12, HARD);
         rig.putMany(BOB, "plain", 1200, PutOptions.DEFAULT);
         // 5 % of 1,212, rounded up, all of them from those that can go.
-        assertEquals(61, rig.evict(0.05, 0.05).objects());
-        assertEquals(12, rig.count("blocked", 12));
-        assertEquals(1139, rig.count("plain", 1200));
+        evictTwentieth(61, 12, 1139);
+    }
+
+    /** Evicts 5 %: so many objects, after which there are so many of each kind. */
+    private void evictTwentieth(final int evicted, final int blocked, final int plain) {
+        assertEquals(evicted, rig.evict(0.05, 0.05).objects());
+        assertEquals(blocked, rig.count("blocked", 1200));
+        assertEquals(plain, rig.count("plain", 1200));
     }
 
     @Test
@@ -90,14 +95,10 @@ class MasterEvictionTest {
         readMany("blocked", 1160);
         rig.putMany(BOB, "plain", 200, PutOptions.DEFAULT);
         // 5 % of 1,360.
-        assertEquals(68, rig.evict(0.05, 0.05).objects());
-        assertEquals(1160, rig.count("blocked", 1160));
-        assertEquals(132, rig.count("plain", 200));
+        evictTwentieth(68, 1160, 132);
         rig.pass(LEASE_MS);
         // 5 % of 1,292, rounded up: those whose lease has ended come after those that never had one.
-        assertEquals(65, rig.evict(0.05, 0.05).objects());
-        assertEquals(67, rig.count("plain", 200));
-        assertEquals(1160, rig.count("blocked", 1160));
+        evictTwentieth(65, 1160, 67);
     }
 
     @Test
