@@ -88,10 +88,6 @@ final class Offloads {
         return ended;
     }
 
-    boolean isMounted(final UUID clientId) {
-        return mailboxes.containsKey(clientId);
-    }
-
     /**
      * Next tasks of a client, what it has not answered before all others: the answer that named them may be lost.
      * Replicas that nobody was given and whose object is gone meanwhile come back in {@code orphans} instead.

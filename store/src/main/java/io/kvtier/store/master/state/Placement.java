@@ -79,11 +79,6 @@ final class Placement {
         return placed;
     }
 
-    /** Whether the strategy wants the writer's host first. */
-    boolean prefersHost() {
-        return strategy == Strategy.LOCAL_FIRST;
-    }
-
     /** One of a kind of segment. */
     private interface Kind {
         boolean has(LentSegment segment);

@@ -44,7 +44,6 @@ final class Segments implements AutoCloseable {
         private long capacity;
         private long used;
         private long largest;
-        private int segments;
     }
 
     /**
@@ -235,10 +234,6 @@ final class Segments implements AutoCloseable {
         }
     }
 
-    int count(final Medium medium) {
-        return totals.get(medium).segments;
-    }
-
     long largestSegment(final Medium medium) {
         return totals.get(medium).largest;
     }
@@ -274,13 +269,11 @@ final class Segments implements AutoCloseable {
         sums.capacity = 0;
         sums.used = 0;
         sums.largest = 0;
-        sums.segments = 0;
         for (final LentSegment segment : mounted.values()) {
             if (segment.medium() == medium) {
                 sums.capacity += segment.capacity();
                 sums.used += segment.used();
                 sums.largest = Math.max(sums.largest, segment.capacity());
-                sums.segments++;
             }
         }
     }

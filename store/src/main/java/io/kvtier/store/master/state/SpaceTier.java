@@ -371,10 +371,6 @@ final class SpaceTier {
         }
     }
 
-    long residencies() {
-        return residencies;
-    }
-
     long held() {
         return held;
     }
