@@ -83,7 +83,9 @@ public final class MasterState implements AutoCloseable {
      * @param command what happens.
      * @param nowMs   when, in milliseconds of any clock that does not go back, 0 or more.
      * @return the answer.
-     * @throws StoreException when it is refused; the state is then what it was.
+     * @throws StoreException when it is refused; nothing of what it asked for has happened then, though values may have
+     *                        been evicted for it. Two refusals say what has ended nevertheless: that of a replication
+     *                        whose replicas are gone, and that of the cancelling of a drain with moves under way.
      */
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {

@@ -125,7 +125,7 @@ final class Placement {
         }
     }
 
-    /** Whether the object has, or is about to have, a replica there. */
+    /** Whether one of those that are being placed is there; the value that they replace may be too. */
     private static boolean isUsed(final LentSegment segment, final List<PlacedReplica> placed) {
         for (int i = 0; i < placed.size(); i++) {
             if (placed.get(i).segment() == segment) {

@@ -204,7 +204,7 @@ final class Segments implements AutoCloseable {
         }
     }
 
-    /** Frees what has rested long enough; true when there was any. */
+    /** Frees what has rested long enough; true when there was any, or when a segment opened that rested as a whole. */
     boolean wake(final long nowMs) {
         boolean woken = nowMs >= nextOpenMs;
         if (woken) {
