@@ -147,6 +147,28 @@ class MasterDiskTest {
     }
 
     @Test
+    void shouldGiveUpWhatAClientThatIsAliveNeverFetches() {
+        lendMemoryAndDisk();
+        rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
+        rig.evict(0.5, 0.5);
+        rig.advance(1);
+        rig.evict(1, 1);
+        rig.advance(RELEASE_MS - 2);
+        assertEquals(2, rig.stats().offloadsPending());
+        rig.advance(1);
+        assertEquals(1, rig.stats().offloadsPending());
+        assertEquals(1, rig.stats().offloadFailures());
+        assertEquals(1, rig.stats().heldReplicas());
+        assertEquals(1, rig.evict(1, 1).objects());
+        assertFalse(rig.exists("key0"), "it goes without a copy");
+        assertEquals(List.of("key1"), rig.fetch(ALICE).stream().map(task -> task.key().key()).toList());
+        rig.advance(RELEASE_MS);
+        assertEquals(0, rig.stats().offloadsPending());
+        assertEquals(2, rig.stats().offloadFailures());
+        assertEquals(0, rig.stats().heldReplicas());
+    }
+
+    @Test
     void shouldForgetADiskAndItsTasksWhenItIsTakenBack() {
         rig.memory(ALICE, "memory", 16 * UNIT);
         rig.memory(BOB, "memory-of-bob", 16 * UNIT);

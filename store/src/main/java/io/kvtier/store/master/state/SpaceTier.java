@@ -474,7 +474,7 @@ final class SpaceTier {
         }
         if (saved != null) {
             hold(saved);
-            offloads.queue(saved);
+            offloads.queue(saved, nowMs);
             tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
