@@ -9,7 +9,7 @@ import java.util.List;
  */
 public sealed interface AdminCommand<R> extends Command<R> {
     /**
-     * Lets time pass: ends what has run out and does a part of what is left to sweep. Never comes from a client.
+     * Lets time pass: ends what has run out, and a part of what takes long. Never comes from a client.
      */
     record Tick() implements AdminCommand<TickReply> {
     }
@@ -40,7 +40,7 @@ public sealed interface AdminCommand<R> extends Command<R> {
      * Answer to {@link Evict}.
      *
      * @param objects objects that lost their memory replicas, or are on their way to a disk.
-     * @param bytes   bytes of those replicas.
+     * @param bytes   bytes of those replicas, without what lay in segments that are gone.
      */
     record EvictReply(long objects, long bytes) {
     }

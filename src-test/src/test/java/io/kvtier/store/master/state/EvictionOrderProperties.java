@@ -49,7 +49,7 @@ class EvictionOrderProperties {
             }
             order.expireLeases(now);
             moves = expire(places, now, moves);
-            assertSame(oldest(places), order.oldest(true));
+            assertSame(oldest(places), order.oldest(true, now));
             assertEquals(places.stream().filter(one -> one.in).count(), order.size());
         }
     }
@@ -64,9 +64,9 @@ class EvictionOrderProperties {
         order.append(shortRead, 6);
         order.append(longRead, 9);
         order.expireLeases(10);
-        assertSame(longRead, order.oldest(true));
+        assertSame(longRead, order.oldest(true, 10));
         order.remove(longRead);
-        assertNull(order.oldest(true));
+        assertNull(order.oldest(true, 10));
     }
 
     @Example
@@ -81,15 +81,71 @@ class EvictionOrderProperties {
         late.entry().lease(50);
         order.append(late, 2);
         order.expireLeases(50);
-        assertNull(order.oldest(true), "it is not looked for a place among ten thousand");
-        order.expireLeases(100);
+        assertNull(order.oldest(true, 50), "it is not looked for a place among ten thousand");
+        while (order.expireLeases(100)) {
+            // Another part.
+        }
         assertEquals(10_001, order.size());
         int before = 0;
-        while (order.oldest(true) != late) {
-            order.remove(order.oldest(true));
+        while (order.oldest(true, 100) != late) {
+            order.remove(order.oldest(true, 100));
             before++;
         }
         assertEquals(9_744, before, "256 places before the end");
+    }
+
+    @Example
+    void leasesThatEndTogetherAreNoticedInParts() {
+        final EvictionOrder order = new EvictionOrder();
+        leaseMany(order, 2 * EvictionOrder.PART + 1, 10);
+        assertEquals(List.of(true, true, false),
+            List.of(order.expireLeases(10), order.expireLeases(10), order.expireLeases(10)));
+    }
+
+    @Example
+    void anEvictionFindsThoseWhoseTurnHasNotCome() {
+        final EvictionOrder order = new EvictionOrder();
+        final List<Residency> all = leaseMany(order, 2 * EvictionOrder.PART, 10);
+        order.expireLeases(10);
+        for (final Residency next : all) {
+            assertSame(next, order.oldest(true, 10));
+            order.remove(next);
+        }
+        assertNull(order.oldest(true, 10));
+    }
+
+    @Example
+    void whatIsPinnedSoftlyIsNotEvictedForThoseWhoseTurnHasNotCome() {
+        final EvictionOrder order = new EvictionOrder();
+        final Residency pinned = replica();
+        pinned.entry().softPin(1000);
+        order.append(pinned, 1);
+        final Residency plain = leaseMany(order, 1, 10).getFirst();
+        assertSame(pinned, order.oldest(true, 9));
+        assertNull(order.oldest(false, 9));
+        assertSame(plain, order.oldest(true, 10));
+    }
+
+    @Example
+    void aTenantLosesItsOwnWhoseTurnHasNotCome() {
+        final EvictionOrder order = new EvictionOrder(new TenantOrders());
+        leaseMany(order, EvictionOrder.PART, 10);
+        final Residency own = new Residency(new ObjectEntry(ObjectKey.of("acme", "key")));
+        own.entry().lease(10);
+        order.append(own, 1);
+        order.expireLeases(10);
+        assertSame(own, order.oldestOf("acme", true, 10));
+    }
+
+    /** Appends so many whose leases end together. */
+    private static List<Residency> leaseMany(final EvictionOrder order, final int count, final long untilMs) {
+        final List<Residency> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(replica());
+            all.getLast().entry().lease(untilMs);
+            order.append(all.getLast(), 1);
+        }
+        return all;
     }
 
     /** Leases that have ended become evictable in the order in which they ended, equal ones as they came. */

@@ -43,10 +43,15 @@ class MasterDiskTest {
         rig.close();
     }
 
-    @Test
-    void shouldQueueWhatIsEvictedForTheDiskOfTheMemorysOwner() {
+    /** Alice lends memory for 16 values and the disk to which they are evicted. */
+    private void lendMemoryAndDisk() {
         rig.memory(ALICE, "memory", 16 * UNIT);
         rig.disk(ALICE);
+    }
+
+    @Test
+    void shouldQueueWhatIsEvictedForTheDiskOfTheMemorysOwner() {
+        lendMemoryAndDisk();
         rig.disk(BOB);
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
         assertEquals(0, rig.stats().offloadsPending(), "nothing is queued by a put");
@@ -71,8 +76,7 @@ class MasterDiskTest {
 
     @Test
     void shouldGiveTasksByBytesButAtLeastOne() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.putMany(BOB, "key", 5, PutOptions.DEFAULT);
         rig.evict(1, 1);
         assertEquals(1, rig.apply(new DiskCommand.FetchOffloads(ALICE, 1)).size());
@@ -83,8 +87,7 @@ class MasterDiskTest {
 
     @Test
     void shouldKeepTheMemoryOfWhatIsUsedWhileItIsCopiedDown() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.put(BOB, "used", UNIT);
         rig.put(BOB, "unused", UNIT);
         rig.evict(1, 1);
@@ -101,8 +104,7 @@ class MasterDiskTest {
 
     @Test
     void shouldCopyNothingDownThatIsRemovedMeanwhile() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
         rig.evict(1, 1);
         rig.remove("key0", false);
@@ -118,8 +120,7 @@ class MasterDiskTest {
 
     @Test
     void shouldNotSendAValueTwiceThatTheDiskRefused() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
         assertEquals(1, rig.evict(0.5, 0.5).objects());
         assertEquals(Ack.OK, rig.offloaded(ALICE, rig.fetch(ALICE).getFirst(), OffloadResult.VALUE_REFUSED));
@@ -133,8 +134,7 @@ class MasterDiskTest {
 
     @Test
     void shouldSendNothingForAWhileToADiskThatFailed() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
         rig.evict(0.3, 0.3);
         rig.offloaded(ALICE, rig.fetch(ALICE).getFirst(), OffloadResult.DISK_FAILED);
@@ -144,6 +144,28 @@ class MasterDiskTest {
         rig.pass(50);
         rig.evict(0.3, 0.3);
         assertEquals(1, rig.stats().offloadsPending());
+    }
+
+    @Test
+    void shouldGiveUpWhatAClientThatIsAliveNeverFetches() {
+        lendMemoryAndDisk();
+        rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
+        rig.evict(0.5, 0.5);
+        rig.advance(1);
+        rig.evict(1, 1);
+        rig.advance(RELEASE_MS - 2);
+        assertEquals(2, rig.stats().offloadsPending());
+        rig.advance(1);
+        assertEquals(1, rig.stats().offloadsPending());
+        assertEquals(1, rig.stats().offloadFailures());
+        assertEquals(1, rig.stats().heldReplicas());
+        assertEquals(1, rig.evict(1, 1).objects());
+        assertFalse(rig.exists("key0"), "it goes without a copy");
+        assertEquals(List.of("key1"), rig.fetch(ALICE).stream().map(task -> task.key().key()).toList());
+        rig.advance(RELEASE_MS);
+        assertEquals(0, rig.stats().offloadsPending());
+        assertEquals(2, rig.stats().offloadFailures());
+        assertEquals(0, rig.stats().heldReplicas());
     }
 
     @Test
@@ -179,8 +201,7 @@ class MasterDiskTest {
 
     @Test
     void shouldKeepOtherCopiesOfWhatLayOnADiskThatIsTakenBack() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.disk(BOB);
         final long version = rig.put(CAROL, "key", UNIT);
         rig.offloadAll(ALICE);
@@ -213,8 +234,7 @@ class MasterDiskTest {
 
     @Test
     void shouldTakeNothingInWhoseKeyHasAnotherValue() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         final long version = rig.put(BOB, "key", UNIT);
         rig.started(BOB, "unfinished", UNIT);
         assertFalse(rig.adopt(ALICE, "key", version + 100, UNIT));
@@ -227,8 +247,7 @@ class MasterDiskTest {
 
     @Test
     void shouldTellOwnersWhatToRemoveOnce() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.disk(BOB);
         final long version = rig.put(CAROL, "key", UNIT);
         rig.offloadAll(ALICE);
@@ -244,8 +263,7 @@ class MasterDiskTest {
 
     @Test
     void shouldLetADiskDropWhatNobodyMisses() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         final long version = rig.put(BOB, "key", UNIT);
         rig.offloadAll(ALICE);
         rig.read("key");
@@ -261,8 +279,7 @@ class MasterDiskTest {
 
     @Test
     void shouldForgetAReplicaThatCannotBeRead() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         final long version = rig.put(BOB, "key", UNIT);
         rig.evict(1, 1);
         rig.read("key");
@@ -278,8 +295,7 @@ class MasterDiskTest {
 
     @Test
     void shouldGiveUpAnOffloadThatIsNeverAnswered() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         rig.put(BOB, "key", UNIT);
         rig.evict(1, 1);
         final OffloadTask task = rig.fetch(ALICE).getFirst();
@@ -333,8 +349,7 @@ class MasterDiskTest {
 
     @Test
     void shouldRecordACopyOnADiskWhoseEarlierCopyIsGone() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.disk(ALICE);
+        lendMemoryAndDisk();
         final long version = rig.put(BOB, "key", UNIT);
         assertTrue(rig.adopt(ALICE, "key", version, UNIT));
         rig.apply(new DiskCommand.UnmountDisk(ALICE));

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.PutStartReply;
@@ -77,28 +78,58 @@ class MasterEvictionTest {
         rig.putMany(BOB, "blocked", 12, HARD);
         rig.putMany(BOB, "plain", 1200, PutOptions.DEFAULT);
         // 5 % of 1,212, rounded up, all of them from those that can go.
-        assertEquals(61, rig.evict(0.05, 0.05).objects());
-        assertEquals(12, rig.count("blocked", 12));
-        assertEquals(1139, rig.count("plain", 1200));
+        evictTwentieth(61, 12, 1139);
+    }
+
+    /** Evicts 5 %: so many objects, after which there are so many of each kind. */
+    private void evictTwentieth(final int evicted, final int blocked, final int plain) {
+        assertEquals(evicted, rig.evict(0.05, 0.05).objects());
+        assertEquals(blocked, rig.count("blocked", 1200));
+        assertEquals(plain, rig.count("plain", 1200));
     }
 
     @Test
     void shouldGoPastAnyNumberOfBlockedOnes() {
         rig.memory(ALICE, "memory", 2000 * UNIT);
         rig.putMany(BOB, "blocked", 1160, PutOptions.DEFAULT);
-        for (int i = 0; i < 1160; i++) {
-            rig.read("blocked" + i);
-        }
+        readMany("blocked", 1160);
         rig.putMany(BOB, "plain", 200, PutOptions.DEFAULT);
         // 5 % of 1,360.
-        assertEquals(68, rig.evict(0.05, 0.05).objects());
-        assertEquals(1160, rig.count("blocked", 1160));
-        assertEquals(132, rig.count("plain", 200));
+        evictTwentieth(68, 1160, 132);
         rig.pass(LEASE_MS);
         // 5 % of 1,292, rounded up: those whose lease has ended come after those that never had one.
-        assertEquals(65, rig.evict(0.05, 0.05).objects());
-        assertEquals(67, rig.count("plain", 200));
-        assertEquals(1160, rig.count("blocked", 1160));
+        evictTwentieth(65, 1160, 67);
+    }
+
+    @Test
+    void shouldTakeNoteOfManyLeasesThatEndAtOnceInParts() {
+        final int objects = 2 * EvictionOrder.PART + 1;
+        rig.memory(ALICE, "memory", objects * UNIT);
+        rig.putMany(BOB, "key", objects, PutOptions.DEFAULT);
+        readMany("key", objects);
+        rig.pass(LEASE_MS);
+        assertTrue(rig.apply(new AdminCommand.Tick()).busy());
+        assertTrue(rig.apply(new AdminCommand.Tick()).busy());
+        assertFalse(rig.apply(new AdminCommand.Tick()).busy());
+    }
+
+    @Test
+    void shouldEvictWhatNoTickHasTakenNoteOf() {
+        final int objects = 3 * EvictionOrder.PART;
+        rig.memory(ALICE, "memory", objects * UNIT);
+        rig.putMany(BOB, "key", objects, PutOptions.DEFAULT);
+        readMany("key", objects);
+        rig.pass(LEASE_MS);
+        rig.put(BOB, "new", UNIT, HARD);
+        assertEquals(objects - 1, rig.count("key", objects));
+        assertEquals(objects - 1, rig.evict(1, 1).objects());
+        assertEquals(0, rig.count("key", objects));
+    }
+
+    private void readMany(final String prefix, final int count) {
+        for (int i = 0; i < count; i++) {
+            rig.read(prefix + i);
+        }
     }
 
     @Test

@@ -278,6 +278,25 @@ class QuotaTest {
     }
 
     @Test
+    void shouldFindWhatATenantCanLoseBehindManyLeasesOfOthers() {
+        final int others = 2 * EvictionOrder.PART;
+        rig.memory(TenantRig.ANN, "m", (others + 16) * TenantRig.UNIT);
+        rig.quota("acme", 100);
+        rig.quota("big", others);
+        for (int i = 0; i < others; i++) {
+            rig.store("big/" + i, 1);
+            rig.read("big/" + i);
+        }
+        rig.store("acme/old", 100);
+        rig.read("acme/old");
+        rig.pass(TenantRig.LEASE_MS);
+        rig.started("acme/new", 100);
+        assertFalse(rig.has("acme/old"));
+        assertEquals(100, rig.tenant("acme").evictedBytes());
+        assertEquals(others, rig.charged("big"));
+    }
+
+    @Test
     void shouldNotEvictTheValueThatIsReplaced() {
         rig.memory(TenantRig.ANN, "m", 1 << 16);
         rig.quota("acme", 300);

@@ -43,6 +43,31 @@ class RoomTest {
     }
 
     @Test
+    void shouldNotTakeWhatGoesWithItsSegmentForRoom() {
+        rig.memory(TenantRig.ANN, "going", 640);
+        rig.memory(TenantRig.BEN, "m", 320);
+        rig.storeIn("lost", 320, "going");
+        rig.storeIn("old", 320, "m");
+        rig.unmount("going");
+        rig.started("new", 320);
+        assertFalse(rig.has("old"));
+    }
+
+    @Test
+    void shouldNotWaitForRoomThatRestsInASegmentThatIsGone() {
+        rig.memory(TenantRig.ANN, "going", 640);
+        rig.memory(TenantRig.BEN, "m", 320);
+        rig.store("hard", 320, PutOptions.DEFAULT.withHardPin(true).withPreferredSegments("m"));
+        rig.storeIn("leased", 320, "going");
+        rig.read("leased");
+        rig.remove("leased");
+        rig.unmount("going");
+        assertEquals(new PutStartReply.NoSpace(false), rig.apply(rig.put("new", 320)));
+        rig.settle();
+        assertEquals(new PutStartReply.NoSpace(false), rig.apply(rig.put("new", 320)));
+    }
+
+    @Test
     void shouldLeaveAnUnfinishedWriteAloneWhenThereIsNoRoomForItsSuccessor() {
         rig.memory(TenantRig.ANN, "m", 640);
         final PutStartReply.Started first = rig.started("k", 320);

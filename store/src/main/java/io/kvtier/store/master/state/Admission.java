@@ -53,7 +53,7 @@ final class Admission {
         memory.advance(nowMs);
         final long deficit = tenants.deficit(tenant, bytes, credit, capacity);
         final long leaving = tenants.leaving(tenant);
-        if (deficit > leaving + memory.evictable(tenant)) {
+        if (deficit > leaving + memory.evictable(tenant, deficit - leaving, nowMs)) {
             return Verdict.REFUSED;
         }
         memory.evictOf(tenant, deficit - leaving, nowMs);

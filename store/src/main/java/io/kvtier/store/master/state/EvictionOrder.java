@@ -6,10 +6,11 @@ package io.kvtier.store.master.state;
  *
  * <p>With one lease time the order of last use is the order of lease end. So what is used goes to the young end of the
  * leased list (or of another one when leases are off), past those few whose lease ends later because their shorter
- * reads ended first; and before an eviction those whose lease has ended move over in order. A lease that is prolonged
- * moves nothing: it is noticed when the earlier end comes, and the residency goes to where the later one belongs. An
- * eviction then takes from the old end of a list and looks at nothing else, except at members of a group that is leased
- * through another member, which move to the leased list when they are met.
+ * reads ended first; and as time passes those whose lease has ended move over in order, a part with each call: what
+ * is let go before all have moved stands before the last ones. A lease that is prolonged moves nothing: it is noticed
+ * when the earlier end comes, and the residency goes to where the later one belongs. An eviction takes from the old end
+ * of a list. It looks at nothing else, except at members of a group that is leased through another member, which move to
+ * the leased list when they are met, and, when nothing else is left, at those whose turn to move has not come.
  */
 final class EvictionOrder {
     /** One linked list; {@code oldest} is evicted first. */
@@ -21,6 +22,8 @@ final class EvictionOrder {
 
     /** How far something is taken past those whose lease ends later; what would have to go further stays longer. */
     private static final int MAX_STEPS = 256;
+    /** How many whose lease has ended one call moves over: about a millisecond. */
+    static final int PART = 1024;
 
     private final List plain = new List();
     private final List softPinned = new List();
@@ -98,13 +101,22 @@ final class EvictionOrder {
         list.size--;
     }
 
-    /** Moves those over whose lease has ended. */
-    void expireLeases(final long nowMs) {
-        while (leased.oldest != null && leased.oldest.linkedUntilMs() <= nowMs) {
-            final Residency residency = leased.oldest;
-            remove(residency);
-            append(residency, nowMs);
+    /** Moves those over whose lease has ended, up to a part of them; true when there are more. */
+    boolean expireLeases(final long nowMs) {
+        for (int i = 0; i < PART && hasExpired(nowMs); i++) {
+            expireOne(nowMs);
         }
+        return hasExpired(nowMs);
+    }
+
+    private boolean hasExpired(final long nowMs) {
+        return leased.oldest != null && leased.oldest.linkedUntilMs() <= nowMs;
+    }
+
+    private void expireOne(final long nowMs) {
+        final Residency residency = leased.oldest;
+        remove(residency);
+        append(residency, nowMs);
     }
 
     /** A soft pin has ended or begun: to the young end of the list that is right now. */
@@ -116,8 +128,27 @@ final class EvictionOrder {
     }
 
     /** The next victim, or null when nothing may be evicted. */
-    Residency oldest(final boolean evenSoftPinned) {
+    Residency oldest(final boolean evenSoftPinned, final long nowMs) {
+        while (plain.oldest == null && hasExpired(nowMs)) {
+            expireOne(nowMs);
+        }
         return plain.oldest == null && evenSoftPinned ? softPinned.oldest : plain.oldest;
+    }
+
+    /** What a tenant loses next, or null when nothing of its may be evicted. */
+    Residency oldestOf(final String tenant, final boolean evenSoftPinned, final long nowMs) {
+        while (byTenant.oldest(tenant, false) == null && hasExpired(nowMs)) {
+            expireOne(nowMs);
+        }
+        return byTenant.oldest(tenant, evenSoftPinned);
+    }
+
+    /** Value bytes that a tenant can lose; not all that there are, when these are as many as are wanted. */
+    long bytesOf(final String tenant, final boolean evenSoftPinned, final long wanted, final long nowMs) {
+        while (byTenant.bytes(tenant, evenSoftPinned) < wanted && hasExpired(nowMs)) {
+            expireOne(nowMs);
+        }
+        return byTenant.bytes(tenant, evenSoftPinned);
     }
 
     long size() {

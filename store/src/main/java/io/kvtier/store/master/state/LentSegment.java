@@ -148,7 +148,7 @@ final class LentSegment {
         detach(replica);
     }
 
-    /** Takes a replica off the list; its range stays allocated until the segment is closed. */
+    /** Takes a replica off the list; a range that has not been freed stays allocated until the segment is closed. */
     void detach(final PlacedReplica replica) {
         replica.gone();
         if (replica.previousInSegment() == null) {

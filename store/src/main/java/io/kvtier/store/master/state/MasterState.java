@@ -83,7 +83,9 @@ public final class MasterState implements AutoCloseable {
      * @param command what happens.
      * @param nowMs   when, in milliseconds of any clock that does not go back, 0 or more.
      * @return the answer.
-     * @throws StoreException when it is refused; the state is then what it was.
+     * @throws StoreException when it is refused; nothing of what it asked for has happened then, though values may have
+     *                        been evicted for it. Two refusals say what has ended nevertheless: that of a replication
+     *                        whose replicas are gone, and that of the cancelling of a drain with moves under way.
      */
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {
@@ -179,7 +181,7 @@ public final class MasterState implements AutoCloseable {
         return results;
     }
 
-    /** Ends what has run out; everything here costs what it ends, or a bounded part of what is to be swept. */
+    /** Ends what has run out; all costs what it ends, or a bounded part of the leases that did and of what is swept. */
     private TickReply tick(final long nowMs) {
         segmentCommands.expire(nowMs);
         writes.expire(nowMs);
@@ -190,10 +192,11 @@ public final class MasterState implements AutoCloseable {
         for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
             tiers.pinChanged(entry, nowMs);
         }
-        tiers.memory().advance(nowMs);
-        tiers.nof().advance(nowMs);
+        final boolean memoryBusy = tiers.memory().advance(nowMs);
+        final boolean nofBusy = tiers.nof().advance(nowMs);
         drains.advance(nowMs);
-        return new TickReply(sweeps.advance(nowMs));
+        final boolean sweeping = sweeps.advance(nowMs);
+        return new TickReply(memoryBusy || nofBusy || sweeping);
     }
 
     @Override

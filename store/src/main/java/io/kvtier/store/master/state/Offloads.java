@@ -20,6 +20,8 @@ import java.util.UUID;
  */
 final class Offloads {
     private final Map<UUID, Mailbox> mailboxes = new HashMap<>();
+    /** What nobody has fetched, by replica, in the order in which it was queued: that of each mailbox too. */
+    private final Map<Long, Queued> waiting = new LinkedHashMap<>();
     /** By replica, in the order in which they were fetched. */
     private final Map<Long, Fetched> fetched = new LinkedHashMap<>();
     private final long retryMs;
@@ -34,6 +36,9 @@ final class Offloads {
         private long failedUntilMs;
     }
 
+    private record Queued(PlacedReplica replica, long atMs) {
+    }
+
     /** A task that was given to a client; the object may be gone meanwhile. */
     private record Fetched(UUID clientId, PlacedReplica replica, OffloadTask task, long atMs) {
     }
@@ -42,7 +47,7 @@ final class Offloads {
      * No tasks.
      *
      * @param retryMs   how long a disk that failed is sent nothing.
-     * @param releaseMs how long a task that was fetched may go without an answer.
+     * @param releaseMs how long a task may go without being fetched, and then without an answer.
      */
     Offloads(final long retryMs, final long releaseMs) {
         this.retryMs = retryMs;
@@ -70,9 +75,10 @@ final class Offloads {
     }
 
     /** Queues a replica that {@link #choose} gave, and that the caller has just held for this. */
-    void queue(final PlacedReplica replica) {
+    void queue(final PlacedReplica replica, final long nowMs) {
         replica.offloadStarted();
         pendingBytes += replica.allocated();
+        waiting.put(replica.id(), new Queued(replica, nowMs));
         mailboxes.get(replica.segment().clientId()).queue.add(replica);
     }
 
@@ -82,14 +88,11 @@ final class Offloads {
         final List<PlacedReplica> ended = new ArrayList<>();
         if (mailbox != null) {
             ended.addAll(mailbox.queue);
+            ended.forEach(replica -> waiting.remove(replica.id()));
             mailbox.fetched.forEach(id -> ended.add(fetched.remove(id).replica()));
             ended.forEach(this::settle);
         }
         return ended;
-    }
-
-    boolean isMounted(final UUID clientId) {
-        return mailboxes.containsKey(clientId);
     }
 
     /**
@@ -107,6 +110,7 @@ final class Offloads {
                 break;
             }
             mailbox.queue.remove();
+            waiting.remove(next.id());
             if (next.owner() == null) {
                 settle(next);
                 orphans.add(next);
@@ -159,8 +163,18 @@ final class Offloads {
         return replica;
     }
 
-    /** The next task whose answer did not come in time, ended as failed; null when there is none. */
+    /** The next task that was not fetched or not answered in time, ended as failed; null when there is none. */
     PlacedReplica nextExpired(final long nowMs) {
+        final PlacedReplica unanswered = nextUnanswered(nowMs);
+        final PlacedReplica expired = unanswered == null ? nextUnfetched(nowMs) : unanswered;
+        if (expired != null) {
+            settle(expired);
+            failed++;
+        }
+        return expired;
+    }
+
+    private PlacedReplica nextUnanswered(final long nowMs) {
         if (fetched.isEmpty()) {
             return null;
         }
@@ -170,8 +184,22 @@ final class Offloads {
         }
         fetched.remove(oldest.replica().id());
         mailboxes.get(oldest.clientId()).fetched.remove(oldest.replica().id());
-        settle(oldest.replica());
-        failed++;
+        return oldest.replica();
+    }
+
+    /** A client that is alive and fetches nothing has a disk that failed. */
+    private PlacedReplica nextUnfetched(final long nowMs) {
+        if (waiting.isEmpty()) {
+            return null;
+        }
+        final Queued oldest = waiting.values().iterator().next();
+        if (nowMs - oldest.atMs() < releaseMs) {
+            return null;
+        }
+        waiting.remove(oldest.replica().id());
+        final Mailbox mailbox = mailboxes.get(oldest.replica().segment().clientId());
+        mailbox.queue.remove();
+        mailbox.failedUntilMs = nowMs + retryMs;
         return oldest.replica();
     }
 
@@ -181,7 +209,7 @@ final class Offloads {
     }
 
     long pending() {
-        return fetched.size() + mailboxes.values().stream().mapToLong(mailbox -> mailbox.queue.size()).sum();
+        return fetched.size() + waiting.size();
     }
 
     long ended() {

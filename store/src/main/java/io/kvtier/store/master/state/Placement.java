@@ -79,11 +79,6 @@ final class Placement {
         return placed;
     }
 
-    /** Whether the strategy wants the writer's host first. */
-    boolean prefersHost() {
-        return strategy == Strategy.LOCAL_FIRST;
-    }
-
     /** One of a kind of segment. */
     private interface Kind {
         boolean has(LentSegment segment);
@@ -130,7 +125,7 @@ final class Placement {
         }
     }
 
-    /** Whether the object has, or is about to have, a replica there. */
+    /** Whether one of those that are being placed is there; the value that they replace may be too. */
     private static boolean isUsed(final LentSegment segment, final List<PlacedReplica> placed) {
         for (int i = 0; i < placed.size(); i++) {
             if (placed.get(i).segment() == segment) {

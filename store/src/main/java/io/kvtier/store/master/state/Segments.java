@@ -44,7 +44,6 @@ final class Segments implements AutoCloseable {
         private long capacity;
         private long used;
         private long largest;
-        private int segments;
     }
 
     /**
@@ -154,6 +153,8 @@ final class Segments implements AutoCloseable {
     void unmount(final LentSegment segment) {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
+        // They rest for nobody any more: the segment is never allocated in again.
+        resting.removeIf(replica -> replica.segment() == segment);
         placement.remove(segment);
         recount(segment.medium());
         dying.put(segment.id(), segment);
@@ -203,7 +204,7 @@ final class Segments implements AutoCloseable {
         }
     }
 
-    /** Frees what has rested long enough; true when there was any. */
+    /** Frees what has rested long enough; true when there was any, or when a segment opened that rested as a whole. */
     boolean wake(final long nowMs) {
         boolean woken = nowMs >= nextOpenMs;
         if (woken) {
@@ -231,10 +232,6 @@ final class Segments implements AutoCloseable {
         if (segment.isReadable()) {
             totals.get(segment.medium()).used -= replica.allocated();
         }
-    }
-
-    int count(final Medium medium) {
-        return totals.get(medium).segments;
     }
 
     long largestSegment(final Medium medium) {
@@ -272,13 +269,11 @@ final class Segments implements AutoCloseable {
         sums.capacity = 0;
         sums.used = 0;
         sums.largest = 0;
-        sums.segments = 0;
         for (final LentSegment segment : mounted.values()) {
             if (segment.medium() == medium) {
                 sums.capacity += segment.capacity();
                 sums.used += segment.used();
                 sums.largest = Math.max(sums.largest, segment.capacity());
-                sums.segments++;
             }
         }
     }

@@ -22,8 +22,6 @@ final class SpaceTier {
     private final ObjectCatalogue catalogue;
     private final Segments segments;
     private final DiskReplicas disk;
-    /** What tenants lose when they exceed their quotas; null where they have none. */
-    private final TenantOrders byTenant;
     private final EvictionOrder order;
     private final Offloads offloads;
     private final Tenants tenants;
@@ -38,7 +36,7 @@ final class SpaceTier {
     private long runs;
     private long successfulRuns;
 
-    /** The objects and bytes that an eviction took. */
+    /** The objects that an eviction took, and the bytes that will be free for that. */
     static final class Evicted {
         private long objects;
         private long bytes;
@@ -64,8 +62,7 @@ final class SpaceTier {
         this.offloads = offloads;
         this.tenants = catalogue.tenants();
         this.effects = effects;
-        byTenant = medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null;
-        order = new EvictionOrder(byTenant);
+        order = new EvictionOrder(medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null);
         final MasterSettings.Eviction eviction = settings.eviction();
         highWatermark = medium == Medium.MEMORY ? eviction.highWatermark() : eviction.nofHighWatermark();
         ratio = medium == Medium.MEMORY ? eviction.ratio() : eviction.nofRatio();
@@ -121,12 +118,13 @@ final class SpaceTier {
         }
     }
 
-    /** Lets time pass. */
-    void advance(final long nowMs) {
-        order.expireLeases(nowMs);
+    /** Lets time pass; true when more leases have ended than one call takes note of. */
+    boolean advance(final long nowMs) {
+        final boolean more = order.expireLeases(nowMs);
         if (segments.wake(nowMs)) {
             effects.spaceFreed();
         }
+        return more;
     }
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
@@ -347,9 +345,9 @@ final class SpaceTier {
         return (long) Math.ceil(share * residencies * (1 - 1e-12));
     }
 
-    /** Value bytes that a tenant with a quota can lose. */
-    long evictable(final String tenant) {
-        return byTenant.bytes(tenant, settings.eviction().softPinned());
+    /** Value bytes that a tenant with a quota can lose; not all that there are, when these are as many as are wanted. */
+    long evictable(final String tenant, final long wanted, final long nowMs) {
+        return order.bytesOf(tenant, settings.eviction().softPinned(), wanted, nowMs);
     }
 
     /** Evicts what a tenant with a quota has, oldest first, until that many of its value bytes go. */
@@ -359,8 +357,8 @@ final class SpaceTier {
         }
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
-        while (evicted.valueBytes < bytes && byTenant.oldest(tenant, evenSoftPinned) != null) {
-            evict(byTenant.oldest(tenant, evenSoftPinned), evicted, nowMs);
+        while (evicted.valueBytes < bytes && order.oldestOf(tenant, evenSoftPinned, nowMs) != null) {
+            evict(order.oldestOf(tenant, evenSoftPinned, nowMs), evicted, nowMs);
         }
         tenants.evicted(tenant, evicted.valueBytes);
         countRun(evicted);
@@ -368,13 +366,9 @@ final class SpaceTier {
 
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
         final long nowMs) {
-        while (evicted.objects < objects && order.oldest(evenSoftPinned) != null) {
-            evict(order.oldest(evenSoftPinned), evicted, nowMs);
+        while (evicted.objects < objects && order.oldest(evenSoftPinned, nowMs) != null) {
+            evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
         }
-    }
-
-    long residencies() {
-        return residencies;
     }
 
     long held() {
@@ -407,8 +401,8 @@ final class SpaceTier {
         }
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
-        while (evicted.bytes < excess && order.oldest(evenSoftPinned) != null) {
-            evict(order.oldest(evenSoftPinned), evicted, nowMs);
+        while (evicted.bytes < excess && order.oldest(evenSoftPinned, nowMs) != null) {
+            evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
         }
         countRun(evicted);
     }
@@ -425,9 +419,9 @@ final class SpaceTier {
         final long coming = coming();
         final Evicted evicted = new Evicted();
         boolean freed = false;
-        while (!freed && order.oldest(evenSoftPinned) != null && coming + evicted.bytes < wanted) {
+        while (!freed && order.oldest(evenSoftPinned, nowMs) != null && coming + evicted.bytes < wanted) {
             final long before = segments.used(medium);
-            evict(order.oldest(evenSoftPinned), evicted, nowMs);
+            evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
             freed = segments.used(medium) < before;
         }
         countRun(evicted);
@@ -469,7 +463,8 @@ final class SpaceTier {
         PlacedReplica replica = victim.first();
         while (replica != null) {
             final PlacedReplica next = replica.sibling();
-            evicted.bytes += replica.allocated();
+            // What lies in a segment that is gone makes no room when it goes.
+            evicted.bytes += replica.segment().isReadable() ? replica.allocated() : 0;
             evicted.valueBytes += replica.size();
             if (replica != saved) {
                 countEvicted(replica);
@@ -479,7 +474,7 @@ final class SpaceTier {
         }
         if (saved != null) {
             hold(saved);
-            offloads.queue(saved);
+            offloads.queue(saved, nowMs);
             tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
