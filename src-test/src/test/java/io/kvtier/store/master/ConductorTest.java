@@ -299,6 +299,28 @@ class ConductorTest {
     }
 
     @Test
+    void shouldTellTheOthersAndGoOnWhenOneCannotBeTold() {
+        final CompletableFuture<Boolean> holder = stoppedInside();
+        submitted(new Entry() {
+            @Override
+            public boolean apply(final Stage stage) {
+                return true;
+            }
+
+            @Override
+            public void deliver() {
+                throw new IllegalStateException("a test's answer that cannot be given");
+            }
+        });
+        final Put other = submitted(new Put(1, 0));
+        goOn.countDown();
+
+        assertTrue(holder.join());
+        assertEquals(List.of(other), told);
+        assertTrue(conductor.apply(new Exists(KEY)));
+    }
+
+    @Test
     void shouldCountTheCommandsOfBatchesAgainstTheLimit() {
         final CompletableFuture<Boolean> holder = stoppedInside();
         final Bulk bulk = submitted(new Bulk());

@@ -212,9 +212,14 @@ public final class Conductor implements Master, AutoCloseable {
         queuedCommands.addAndGet(-commands);
     }
 
+    /** One that cannot be told costs neither the others their answers nor the thread that tells them its life. */
     private static void deliver(final List<Entry> over) {
         for (int i = 0; i < over.size(); i++) {
-            over.get(i).deliver();
+            try {
+                over.get(i).deliver();
+            } catch (final RuntimeException | Error e) {
+                LOG.log(Logger.Level.ERROR, "an answer could not be given; its caller waits for nothing", e);
+            }
         }
     }
 
