@@ -128,6 +128,18 @@ class ConductorTest {
         return entry;
     }
 
+    /** A command that stands still inside the state, once this returns, until {@link #goOn}. */
+    private CompletableFuture<Boolean> stoppedInside() {
+        final CountDownLatch inside = new CountDownLatch(1);
+        state.onApply(() -> {
+            inside.countDown();
+            await(goOn);
+        });
+        final CompletableFuture<Boolean> holder = Threads.start(() -> conductor.apply(new Exists(KEY)));
+        await(inside);
+        return holder;
+    }
+
     private void remove() {
         conductor.apply(new Remove(KEY, true));
     }
@@ -269,13 +281,7 @@ class ConductorTest {
 
     @Test
     void shouldRefuseWhenTheQueueIsFullAndTakeMoreLater() {
-        final CountDownLatch inside = new CountDownLatch(1);
-        state.onApply(() -> {
-            inside.countDown();
-            await(goOn);
-        });
-        final CompletableFuture<Boolean> holder = Threads.start(() -> conductor.apply(new Exists(KEY)));
-        await(inside);
+        final CompletableFuture<Boolean> holder = stoppedInside();
         int taken = 0;
         while (conductor.submit(new Put(1, 0))) {
             taken++;
@@ -293,14 +299,30 @@ class ConductorTest {
     }
 
     @Test
-    void shouldCountTheCommandsOfBatchesAgainstTheLimit() {
-        final CountDownLatch inside = new CountDownLatch(1);
-        state.onApply(() -> {
-            inside.countDown();
-            await(goOn);
+    void shouldTellTheOthersAndGoOnWhenOneCannotBeTold() {
+        final CompletableFuture<Boolean> holder = stoppedInside();
+        submitted(new Entry() {
+            @Override
+            public boolean apply(final Stage stage) {
+                return true;
+            }
+
+            @Override
+            public void deliver() {
+                throw new IllegalStateException("a test's answer that cannot be given");
+            }
         });
-        final CompletableFuture<Boolean> holder = Threads.start(() -> conductor.apply(new Exists(KEY)));
-        await(inside);
+        final Put other = submitted(new Put(1, 0));
+        goOn.countDown();
+
+        assertTrue(holder.join());
+        assertEquals(List.of(other), told);
+        assertTrue(conductor.apply(new Exists(KEY)));
+    }
+
+    @Test
+    void shouldCountTheCommandsOfBatchesAgainstTheLimit() {
+        final CompletableFuture<Boolean> holder = stoppedInside();
         final Bulk bulk = submitted(new Bulk());
         int taken = 0;
         while (conductor.submit(new Put(1, 0))) {
@@ -338,6 +360,50 @@ class ConductorTest {
         assertTrue(state.isClosed());
         final Put after = submitted(new Put(1, 1000));
         assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, after.refusal().code());
+    }
+
+    @Test
+    void shouldRefuseWhoComesDuringItsLastTurn() throws Exception {
+        final CompletableFuture<StoreException> refusal = new CompletableFuture<>();
+        final Thread caller = Thread.ofPlatform().daemon().unstarted(() -> refusal.complete(
+            assertThrows(StoreException.class, () -> conductor.apply(new Exists(KEY)))));
+        state.onClose(() -> {
+            caller.start();
+            assertTrue(Threads.awaitWaiting(caller), "the one that closes has the lock");
+        });
+
+        conductor.close();
+
+        assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, refusal.get().code());
+    }
+
+    @Test
+    void shouldNotBeClosedBeforeItsThreadHasToldTheLastOne() throws InterruptedException {
+        final CountDownLatch telling = new CountDownLatch(1);
+        final AwaitEntry slow = new AwaitEntry(CLIENT, 1) {
+            @Override
+            long connection() {
+                return 1;
+            }
+
+            @Override
+            public void deliver() {
+                telling.countDown();
+                await(goOn);
+                told.add(this);
+            }
+        };
+        submitted(slow);
+        clock.advance(1);
+        conductor.start();
+        await(telling);
+        final Thread closer = Thread.ofPlatform().daemon().start(conductor::close);
+
+        assertTrue(Threads.awaitWaiting(closer), "it has ended while an answer was still to be given");
+
+        goOn.countDown();
+        closer.join();
+        assertEquals(List.of(slow), told);
     }
 
     private static void await(final CountDownLatch latch) {

@@ -37,6 +37,7 @@ final class CountingState implements StateMachine {
     private int places;
     private boolean closed;
     private volatile Runnable onApply = () -> { };
+    private volatile Runnable onClose = () -> { };
 
     CountingState(final int places) {
         this.places = places;
@@ -49,6 +50,11 @@ final class CountingState implements StateMachine {
     /** Run inside the state, before a command. */
     void onApply(final Runnable hook) {
         onApply = hook;
+    }
+
+    /** Run inside the state, at its end. */
+    void onClose(final Runnable hook) {
+        onClose = hook;
     }
 
     /** To be read when nothing is under way. */
@@ -116,5 +122,6 @@ final class CountingState implements StateMachine {
     @Override
     public void close() {
         closed = true;
+        onClose.run();
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Threads;
 import java.io.IOException;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -17,6 +18,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -209,6 +212,107 @@ class RpcTest {
             }));
         }
         all.forEach(CompletableFuture::join);
+    }
+
+    /** Who reads must not leave that to a caller whose request the server does not take before answers are read. */
+    @Test
+    void shouldNotLeaveReadingToACallerThatIsStillSending() throws Exception {
+        final CountDownLatch stands = new CountDownLatch(1);
+        server = RpcServer.start(RpcServerConfig.loopback(0), call -> {
+            if (call.method() == ECHO) {
+                call.reply(call.body());
+            } else {
+                held.add(call);
+                if (call.body().length == 2) {
+                    awaitQuietly(stands);
+                }
+            }
+        });
+        client = new RpcClient(config());
+        // The reader looks for its successor by the low bits of the calls' numbers: the 16th is the first it sees.
+        for (int i = 0; i < 13; i++) {
+            client.call(ECHO, new byte[0], LIMIT_MS);
+        }
+        final Caller reader = caller(new byte[1]);
+        awaitFrame(reader.thread, FrameInput.class, "next");
+        final Caller next = caller(new byte[2]);
+        final Caller sending = new Caller(ECHO, new byte[16 << 20]);
+        awaitFrame(sending.thread, FrameOutput.class, "flush");
+        try {
+            final RpcCall first = held.poll();
+            final RpcCall second = held.poll();
+            first.reply(first.body());
+            assertEquals(1, reader.reply.get().length);
+            second.reply(second.body());
+            assertEquals(2, next.reply.get().length);
+        } finally {
+            stands.countDown();
+        }
+        assertEquals(16 << 20, sending.reply.get().length);
+    }
+
+    /** A thread that calls. */
+    private final class Caller {
+        private final CompletableFuture<byte[]> reply = new CompletableFuture<>();
+        private final Thread thread;
+
+        Caller(final int method, final byte[] body) {
+            thread = Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    reply.complete(client.call(method, body, LIMIT_MS));
+                } catch (final RpcException e) {
+                    reply.completeExceptionally(e);
+                }
+            });
+        }
+    }
+
+    /** One whose call the server has. */
+    private Caller caller(final byte[] body) {
+        final int before = held.size();
+        final Caller caller = new Caller(NEVER, body);
+        while (held.size() == before) {
+            Thread.onSpinWait();
+        }
+        return caller;
+    }
+
+    private static void awaitFrame(final Thread thread, final Class<?> of, final String method) {
+        boolean there = false;
+        while (!there) {
+            there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
+                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
+        }
+    }
+
+    private static void awaitQuietly(final CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
+    void shouldTryToConnectAgainWhateverTheFirstAttemptEndedWith() throws Exception {
+        start();
+        client = new RpcClient(config().withTls(SSLContext.getInstance("TLS")).withTimes(5000, 1, 1));
+
+        for (int attempt = 0; attempt < 3; attempt++) {
+            assertThrows(IllegalStateException.class, () -> client.call(ECHO, new byte[0], LIMIT_MS),
+                "this context is not initialized");
+        }
+    }
+
+    @Test
+    void shouldTakeAConnectionThatComesAtItsVeryEndWithoutAnError() throws IOException {
+        start();
+        server.close();
+        try (Socket socket = new Socket()) {
+            final ServerConnection late = new ServerConnection(server, socket, 1);
+
+            assertFalse(server.closeAfterHandshakeTime(late).isDone(), "nobody watches its time any more");
+        }
     }
 
     @Test

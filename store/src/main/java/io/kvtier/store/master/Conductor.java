@@ -129,14 +129,17 @@ public final class Conductor implements Master, AutoCloseable {
         } finally {
             lock.unlock();
         }
-        over.forEach(Entry::deliver);
+        deliver(over);
     }
 
-    /** Applies what is in the queue, answers everything, frees the state. A second call does nothing. */
+    /**
+     * Ends the clock's thread, applies what is in the queue, answers everything, frees the state. A second call does
+     * nothing.
+     */
     @Override
     public void close() {
         closed = true;
-        LockSupport.unpark(clock);
+        endClock();
         endWaits();
         boolean rest = true;
         while (rest) {
@@ -153,7 +156,24 @@ public final class Conductor implements Master, AutoCloseable {
             } finally {
                 lock.unlock();
             }
-            over.forEach(Entry::deliver);
+            deliver(over);
+        }
+        // Who came during that last turn found the lock taken, and nobody else is left to look at the queue.
+        drive();
+    }
+
+    private void endClock() {
+        boolean interrupted = false;
+        while (clock.isAlive()) {
+            LockSupport.unpark(clock);
+            try {
+                clock.join();
+            } catch (final InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -192,9 +212,14 @@ public final class Conductor implements Master, AutoCloseable {
         queuedCommands.addAndGet(-commands);
     }
 
+    /** One that cannot be told costs neither the others their answers nor the thread that tells them its life. */
     private static void deliver(final List<Entry> over) {
         for (int i = 0; i < over.size(); i++) {
-            over.get(i).deliver();
+            try {
+                over.get(i).deliver();
+            } catch (final RuntimeException | Error e) {
+                LOG.log(Logger.Level.ERROR, "an answer could not be given; its caller waits for nothing", e);
+            }
         }
     }
 

@@ -20,8 +20,9 @@ import javax.net.ssl.SSLSocket;
  * <p><b>Threading:</b> there is no thread that reads: of those who wait for a reply one holds the lock to read, hands
  * every reply that comes to its caller, and leaves the lock when its own has come; it then wakes another one to read
  * on. So a lone caller reads its reply itself, and no thread is switched. A caller that arrives between finds the lock
- * free, or its call is in the map before the reader looks for a successor, and is woken. <b>Lifetime:</b> ends with the
- * first error: all calls under way fail, and none is begun.
+ * free, or its call is marked as one that waits before the reader looks for a successor, and is woken. A caller that is
+ * still sending is none: a server that waits for its answers to be read may not take what is sent. <b>Lifetime:</b>
+ * ends with the first error: all calls under way fail, and none is begun.
  */
 final class ClientConnection {
     private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
@@ -42,6 +43,8 @@ final class ClientConnection {
         private final Thread caller = Thread.currentThread();
         private byte[] reply;
         private RpcException failure;
+        /** Sent, and its caller waits: only such a caller can be woken to read for the others. */
+        private volatile boolean waits;
         private volatile boolean done;
 
         /** The first end counts: a reply that has come is not made a failure by the end of the connection. */
@@ -148,6 +151,7 @@ final class ClientConnection {
     private void await(final Call call, final int method, final long timeoutMs) {
         final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
         boolean interrupted = false;
+        call.waits = true;
         while (!call.done) {
             final long left = timeoutMs == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
             if (left <= 0) {
@@ -222,7 +226,7 @@ final class ClientConnection {
     /** Lets one of the others who wait look for the lock to read; the caller's own call may still be in the map. */
     private void wakeAnother(final Call own) {
         for (final Call call : calls.values()) {
-            if (call != own && !call.done) {
+            if (call != own && call.waits && !call.done) {
                 LockSupport.unpark(call.caller);
                 return;
             }

@@ -139,25 +139,32 @@ public final class RpcClient implements AutoCloseable {
         RpcException failure = null;
         try {
             fresh = ClientConnection.open(config);
+            return fresh;
         } catch (final RpcException e) {
             failure = e;
+            throw e;
+        } finally {
+            // Whatever was thrown, the turn is over, or nobody would connect any more.
+            endTurn(fresh, failure);
         }
+    }
+
+    private void endTurn(final ClientConnection fresh, final RpcException failure) {
         lock.lock();
         try {
             connecting = false;
             changed.signalAll();
             lastFailure = failure;
-            if (failure != null) {
+            if (fresh == null) {
                 notBeforeNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(nextBackoffMs);
                 nextBackoffMs = Math.min(config.maxBackoffMs(), 2 * nextBackoffMs);
-                throw failure;
+                return;
             }
             nextBackoffMs = config.backoffMs();
             connection = fresh;
             if (closed) {
                 fresh.close(closedException());
             }
-            return fresh;
         } finally {
             lock.unlock();
         }

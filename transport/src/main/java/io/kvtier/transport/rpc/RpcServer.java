@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -50,7 +51,9 @@ public final class RpcServer implements AutoCloseable {
         this.handler = handler;
         this.listener = listener;
         this.clock = new ScheduledThreadPoolExecutor(1,
-            task -> Thread.ofPlatform().daemon().name("kvtier-rpc-clock").unstarted(task));
+            task -> Thread.ofPlatform().daemon().name("kvtier-rpc-clock").unstarted(task),
+            // After the end there is nothing to watch: who connects until the last moment is ended with the others.
+            new ThreadPoolExecutor.DiscardPolicy());
         this.clock.setRemoveOnCancelPolicy(true);
         this.acceptor = Thread.ofPlatform().daemon().name("kvtier-rpc-accept").unstarted(this::accept);
     }
