@@ -117,6 +117,20 @@ class AdminServerTest {
         }
     }
 
+    /** A drain of the wrong segments cannot be taken back. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"['a,b'] | a,b", "['a,b', 'c'] | a,b;c", "'a,b' | a;b", "['a'] | a"},
+        quoteCharacter = '"')
+    void shouldTakeTheNamesOfAListAsTheyAre(final String given, final String names)
+        throws IOException, InterruptedException {
+        master.on(TaskCommand.CreateDrain.class, command -> 42L);
+        try (AdminRig rig = AdminRig.of(master)) {
+            assertEquals(200, rig.send("POST", "/api/v1/drain_jobs",
+                "{\"segments\": " + given.replace('\'', '"') + "}").status());
+            assertEquals(List.of(new TaskCommand.CreateDrain(List.of(names.split(";")))), master.asked());
+        }
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "GET  | /nope                           |                  | 404 | there is no page /nope",
