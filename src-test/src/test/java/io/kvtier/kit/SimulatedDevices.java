@@ -31,6 +31,7 @@ public final class SimulatedDevices implements Devices {
     private final List<HostMemory> pinned = new CopyOnWriteArrayList<>();
     private volatile RuntimeException streamFailure;
     private volatile int streamsUntilFailure;
+    private volatile RuntimeException closeFailure;
     private volatile Runnable beforeWait = () -> { };
 
     public SimulatedDevices(final SimulatedMemory memory) {
@@ -77,6 +78,11 @@ public final class SimulatedDevices implements Devices {
     public void failStreamsAfter(final int count, final RuntimeException failure) {
         streamsUntilFailure = count;
         streamFailure = failure;
+    }
+
+    /** From now on no stream ends well, as after a fault of the GPU. */
+    public void failCloses(final RuntimeException failure) {
+        closeFailure = failure;
     }
 
     /** Runs in the thread that waits for copies, before they are done. */
@@ -174,6 +180,9 @@ public final class SimulatedDevices implements Devices {
             }
             arena.close();
             openStreams.decrementAndGet();
+            if (closeFailure != null) {
+                throw closeFailure;
+            }
         }
     }
 }

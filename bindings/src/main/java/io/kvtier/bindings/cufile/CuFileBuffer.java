@@ -55,7 +55,7 @@ public final class CuFileBuffer implements AutoCloseable {
         memory.retain();
         try {
             return register(driver, memory.pointer().address(), memory.pointer().byteSize(), memory::release);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             memory.release();
             throw e;
         }
@@ -100,7 +100,7 @@ public final class CuFileBuffer implements AutoCloseable {
             CuFile.check("cuFileBufRegister", driver.api().bufferRegister(address, byteSize, 0),
                 text(address, byteSize));
             return new CuFileBuffer(driver, address, byteSize, release);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             driver.giveBack();
             throw e;
         }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Certificates;
 import io.kvtier.kit.Json;
+import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.DataType;
 import io.kvtier.store.ErrorCode;
@@ -21,7 +22,9 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
@@ -34,10 +37,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server itself: who is answered what, and what one client can do to others. */
 class AdminServerTest {
@@ -47,6 +52,7 @@ class AdminServerTest {
             MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
             MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE);
     private static final int LISTINGS = 4;
+    private static final String SELECTOR = "anon_inode:[eventpoll]";
 
     @TempDir
     private Path directory;
@@ -108,6 +114,20 @@ class AdminServerTest {
             assertEquals(400, rig.send("POST", "/api/v1/drain_jobs", "{}").status());
             assertEquals(List.of(new TaskCommand.CreateDrain(List.of("a", "b")), new TaskCommand.QueryDrain(42),
                 new TaskCommand.QueryDrain(1), new TaskCommand.CancelDrain(42)), master.asked());
+        }
+    }
+
+    /** A drain of the wrong segments cannot be taken back. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"['a,b'] | a,b", "['a,b', 'c'] | a,b;c", "'a,b' | a;b", "['a'] | a"},
+        quoteCharacter = '"')
+    void shouldTakeTheNamesOfAListAsTheyAre(final String given, final String names)
+        throws IOException, InterruptedException {
+        master.on(TaskCommand.CreateDrain.class, command -> 42L);
+        try (AdminRig rig = AdminRig.of(master)) {
+            assertEquals(200, rig.send("POST", "/api/v1/drain_jobs",
+                "{\"segments\": " + given.replace('\'', '"') + "}").status());
+            assertEquals(List.of(new TaskCommand.CreateDrain(List.of(names.split(";")))), master.asked());
         }
     }
 
@@ -241,6 +261,20 @@ class AdminServerTest {
             final IOException e =
                 assertThrows(IOException.class, () -> new AdminRig(AdminConfig.loopback(port), master, null));
             assertTrue(e.getMessage().contains("cannot listen at /127.0.0.1:" + port), e.getMessage());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldLeaveNoSelectorBehindWhenAnAddressIsTaken(final boolean secure)
+        throws IOException, GeneralSecurityException {
+        final SSLContext tls = secure ? SSLContext.getDefault() : null;
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            final AdminConfig config = new AdminConfig(
+                new InetSocketAddress("127.0.0.1", taken.getLocalPort()), null, tls, false, false, "c");
+            final List<Integer> before = OpenDescriptors.of(SELECTOR);
+            assertThrows(IOException.class, () -> AdminServer.start(config, master, null));
+            assertTrue(before.containsAll(OpenDescriptors.of(SELECTOR)));
         }
     }
 

@@ -176,7 +176,7 @@ final class LauncherTest {
         java(installed.resolve("jdk"), "22.0.2");
         assertEquals("jdk\n" + FLAGS + "-jar\n" + jar + "\nreplay\na b\n", launch("replay", "a b").out());
         java(installed.resolve("jdk"), "23");
-        environment.put("JAVA_OPTS", "-Xmx1g  -Dx=y");
+        environment.put("JAVA_OPTS", "-Xmx1g \n -Dx=y\n");
         final Outcome outcome = launch();
         assertEquals("jdk\n" + FLAGS + "--sun-misc-unsafe-memory-access=allow\n-Xmx1g\n-Dx=y\n-jar\n" + jar + "\n",
             outcome.out());

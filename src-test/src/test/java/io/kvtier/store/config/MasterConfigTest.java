@@ -225,6 +225,7 @@ class MasterConfigTest {
         // What would grow without bounds when it is read.
         assertTrue(problem(() -> fromFile("aliases.yaml", "a: &a [x]\nb: [" + "*a,".repeat(17) + "]\n"))
             .contains("aliases"));
+        assertTrue(problem(() -> fromFile("endless.yaml", "a: &a\n  b: *a\n")).contains("nested more than 16 deep"));
     }
 
     @ParameterizedTest

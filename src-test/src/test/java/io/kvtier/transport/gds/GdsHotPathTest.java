@@ -75,9 +75,9 @@ class GdsHotPathTest {
 
     private void check(final GdsConfig config, final int transfers, final Load load, final double most)
         throws IOException {
-        try (GdsRig rig = new GdsRig(directory)) {
+        try (GdsRig rig = new GdsRig(directory, new ImmediateCuFile())) {
             final TransferEngine engine = rig.engine(TransferConfig.DEFAULT,
-                GdsTransport.open(new ImmediateCuFile(rig.simulated).cuFile(), config,
+                GdsTransport.open(rig.simulated.cuFile(), config,
                     GdsRig.around(rig.simulated), GdsRig.LIBRARY_POOL));
             final Segment segment = rig.file(engine, "f", new byte[BATCH * BLOCK]);
             final DeviceRegion memory = rig.device(new byte[BATCH * BLOCK]);

@@ -28,14 +28,20 @@ final class GdsRig implements AutoCloseable {
     static final List<PoolSlabs> LIBRARY_POOL =
         List.of(new PoolSlabs(4, 128), new PoolSlabs(1024, 64), new PoolSlabs(16384, 64));
 
-    final SimulatedCuFile simulated = new SimulatedCuFile();
-    final SimulatedBuffers buffers = new SimulatedBuffers(simulated.memory());
+    final SimulatedCuFile simulated;
+    final SimulatedBuffers buffers;
     private final Path directory;
     private final List<TransferEngine> engines = new ArrayList<>();
     private GdsTransport transport;
 
     GdsRig(final Path directory) {
+        this(directory, new SimulatedCuFile());
+    }
+
+    GdsRig(final Path directory, final SimulatedCuFile simulated) {
         this.directory = directory;
+        this.simulated = simulated;
+        this.buffers = new SimulatedBuffers(simulated.memory());
         simulated.realFiles();
     }
 

@@ -2,18 +2,23 @@ package io.kvtier.transport.gds;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.cufile.CuFileConfig;
 import io.kvtier.bindings.cufile.CuFileDriver;
+import io.kvtier.bindings.cufile.CuFileException;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.SimulatedBuffers;
 import io.kvtier.kit.SimulatedCuFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -103,6 +108,42 @@ class RegistrationsTest {
             registrations.remove(gone);
             final Registrations.Entry after = registrations.find(gone.pointer().address(), 1);
             assertTrue(after == null, "it is still there");
+        }
+    }
+
+    /** A driver over a library that is not linked completely; host memory that is not let go is told by the leak check. */
+    @Test
+    void shouldLetHostMemoryGoWhenItCannotBeRegistered() {
+        final LinkageError gone = new LinkageError("a class is gone");
+        final AtomicInteger pinned = new AtomicInteger();
+        final Registrations own = new Registrations((context, memory) -> {
+            pinned.incrementAndGet();
+            return pinned::decrementAndGet;
+        });
+        try (CuFileDriver dying = Dying.in("bufferRegister", simulated, gone).open(CuFileConfig.DEFAULT);
+             HostRegion region = HostRegion.allocate(NativeTag.TEST, 4096)) {
+            assertSame(gone, assertThrows(LinkageError.class, () -> own.add(dying, null, region)));
+            assertEquals(0, pinned.get());
+        }
+    }
+
+    @Test
+    void shouldSayWhyMemoryCouldNotBeRegisteredThoughItCannotBeUnpinnedEither() {
+        final IllegalStateException stuck = new IllegalStateException("it cannot be unpinned");
+        final Registrations own = new Registrations((context, memory) -> () -> {
+            throw stuck;
+        });
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, 4096);
+        try {
+            simulated.refuse("bufferRegister", 5005, 0);
+            final CuFileException e = assertThrows(CuFileException.class, () -> own.add(driver, null, region));
+            assertEquals(5005, e.code());
+            assertSame(stuck, e.getSuppressed()[0]);
+            region.close();
+            assertTrue(region.segment().scope().isAlive(), "a device may still be at it");
+        } finally {
+            // In place of the one that keeps it for ever.
+            region.release();
         }
     }
 }

@@ -3,6 +3,7 @@ package io.kvtier.transport.tcp;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -147,6 +148,21 @@ class StagesTest {
         devices.failStreamsAfter(1, new IllegalStateException("no stream left"));
         assertThrows(IllegalStateException.class,
             () -> new TcpTransport(TcpRig.PLAIN, devices.gpus(), TcpStaging.DEFAULT));
+    }
+
+    @Test
+    void shouldHoldNothingWhenStreamsDoNotEndWell() {
+        final int before = devices.openStreams();
+        final TcpTransport transport = new TcpTransport(TcpRig.PLAIN, devices.gpus(), new TcpStaging(2, PART, 3));
+        assertEquals(before + 3, devices.openStreams());
+        final RuntimeException failure = new IllegalStateException("the GPU has failed");
+        devices.failCloses(failure);
+
+        assertSame(failure, assertThrows(IllegalStateException.class, transport::close));
+
+        devices.failCloses(null);
+        assertEquals(before, devices.openStreams());
+        assertFalse(devices.pinned().getLast().segment().scope().isAlive());
     }
 
     @ParameterizedTest

@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,15 +32,19 @@ final class AdminRequest {
 
     private final String method;
     private final Map<String, List<String>> parameters;
+    /** Parameters that were given as a JSON list, whose texts are names as they are. */
+    private final Set<String> lists;
 
-    private AdminRequest(final String method, final Map<String, List<String>> parameters) {
+    private AdminRequest(final String method, final Map<String, List<String>> parameters, final Set<String> lists) {
         this.method = method;
         this.parameters = parameters;
+        this.lists = lists;
     }
 
     /** Reads a request, its body included. */
     static AdminRequest of(final HttpExchange exchange) throws IOException {
         final Map<String, List<String>> parameters = new LinkedHashMap<>();
+        final Set<String> lists = new HashSet<>();
         readQuery(exchange.getRequestURI().getRawQuery(), parameters);
         final byte[] body;
         try (InputStream in = exchange.getRequestBody()) {
@@ -49,9 +54,9 @@ final class AdminRequest {
             throw new HttpFailure(HttpFailure.TOO_LARGE, "the body is longer than " + MAX_BODY + " bytes");
         }
         if (body.length > 0) {
-            readBody(body, parameters);
+            readBody(body, parameters, lists);
         }
-        return new AdminRequest(exchange.getRequestMethod(), parameters);
+        return new AdminRequest(exchange.getRequestMethod(), parameters, lists);
     }
 
     private static void readQuery(final String query, final Map<String, List<String>> parameters) {
@@ -75,14 +80,17 @@ final class AdminRequest {
         }
     }
 
-    private static void readBody(final byte[] body, final Map<String, List<String>> parameters) throws IOException {
+    private static void readBody(final byte[] body, final Map<String, List<String>> parameters,
+        final Set<String> lists) throws IOException {
         try (JsonParser json = JSON.createParser(body)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw bad("the body must be a JSON object");
             }
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 final String name = json.currentName();
-                json.nextToken();
+                if (json.nextToken() == JsonToken.START_ARRAY) {
+                    lists.add(name);
+                }
                 add(parameters, name, values(json, name));
             }
             if (json.nextToken() != null) {
@@ -153,7 +161,7 @@ final class AdminRequest {
     /** Names in a list or a parameter that is repeated, or in one text, separated by commas. */
     List<String> names(final String name, final int most) {
         final List<String> given = parameters.getOrDefault(name, List.of());
-        final List<String> names = (given.size() == 1 ? List.of(given.getFirst().split(",")) : given).stream()
+        final List<String> names = (given.size() == 1 && !lists.contains(name) ? List.of(given.getFirst().split(",")) : given).stream()
             .filter(text -> !text.isEmpty()).toList();
         if (names.isEmpty() || names.size() > most) {
             throw bad("'" + name + "' has " + names.size() + " names; it must have 1 to " + most);

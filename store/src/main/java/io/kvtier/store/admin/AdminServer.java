@@ -77,13 +77,7 @@ public final class AdminServer implements AutoCloseable {
      */
     public static AdminServer start(final AdminConfig config, final Master master, final MasterMetrics metrics)
         throws IOException {
-        final HttpServer http = config.tls() == null ? HttpServer.create() : secure(config);
-        try {
-            http.bind(config.address(), 0);
-        } catch (final IOException e) {
-            throw new IOException("cannot listen at " + config.address() + ": " + e.getMessage()
-                + "; is another server there?", e);
-        }
+        final HttpServer http = bind(config);
         final AdminServer server = new AdminServer(config, http, pages(config, master, metrics));
         http.createContext("/", server::handle);
         http.setExecutor(server.threads);
@@ -91,8 +85,18 @@ public final class AdminServer implements AutoCloseable {
         return server;
     }
 
+    /** Binds while it makes the server: one made before has threads and a selector, which it does not give back. */
+    private static HttpServer bind(final AdminConfig config) throws IOException {
+        try {
+            return config.tls() == null ? HttpServer.create(config.address(), 0) : secure(config);
+        } catch (final IOException e) {
+            throw new IOException("cannot listen at " + config.address() + ": " + e.getMessage()
+                + "; is another server there?", e);
+        }
+    }
+
     private static HttpsServer secure(final AdminConfig config) throws IOException {
-        final HttpsServer server = HttpsServer.create();
+        final HttpsServer server = HttpsServer.create(config.address(), 0);
         server.setHttpsConfigurator(new HttpsConfigurator(config.tls()) {
             @Override
             public void configure(final HttpsParameters parameters) {

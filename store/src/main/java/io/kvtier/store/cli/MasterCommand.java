@@ -102,8 +102,6 @@ final class MasterCommand implements Callable<Integer> {
             Thread.currentThread().interrupt();
             say("interrupted");
             return Main.FAILED;
-        } finally {
-            signals.done();
         }
         return Main.DONE;
     }

@@ -71,15 +71,11 @@ final class NodeCommand extends ClientCommand {
     @Override
     int run(final ConnectedStore store) throws InterruptedException {
         final StopSignals signals = StopSignals.listen();
-        try {
-            print("kvtier node ready: " + String.join(" ", store.addresses()));
-            console().out().flush();
-            signals.await();
-            say("ending");
-            store.close();
-            return Main.DONE;
-        } finally {
-            signals.done();
-        }
+        print("kvtier node ready: " + String.join(" ", store.addresses()));
+        console().out().flush();
+        signals.await();
+        say("ending");
+        store.close();
+        return Main.DONE;
     }
 }

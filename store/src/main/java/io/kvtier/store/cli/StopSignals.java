@@ -1,23 +1,28 @@
 package io.kvtier.store.cli;
 
-import java.lang.reflect.Proxy;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandleProxies;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 /**
  * Waits until the process is asked to end (SIGTERM or SIGINT). Left to itself the JVM would end with a status that
- * looks like a failure, so the signals are caught; the second one ends the process the system's way, for whoever does
- * not want to wait.
+ * looks like a failure, so the signals are caught; the second one, whichever it is, ends the process the system's way,
+ * for whoever does not want to wait.
  *
- * <p>The JDK has no supported call for this. {@code sun.misc.Signal} is in every JDK, but javac warns of it and cannot
- * be told not to; so it is called by reflection. Where it is missing, or the JVM was told to leave signals alone
- * ({@code -Xrs}), a hook at the end of the process does, and only the exit status differs.
+ * <p>The JDK has no supported call for this. A hook at the end of the process could only halt it with another status,
+ * which cuts off all other hooks, and would not see a second signal. {@code sun.misc.Signal} is in every JDK, but javac
+ * warns of it and cannot be told not to; so it is called by reflection. Where the JVM was told to leave signals alone
+ * ({@code -Xrs}), each ends the process at once.
  */
 final class StopSignals {
-    private static final String SIGNAL = "sun.misc.Signal";
-    private static final String HANDLER = "sun.misc.SignalHandler";
+    private static final List<String> NAMES = List.of("TERM", "INT");
 
     private final CountDownLatch asked = new CountDownLatch(1);
-    private final CountDownLatch ended = new CountDownLatch(1);
 
     private StopSignals() {
     }
@@ -26,10 +31,9 @@ final class StopSignals {
     static StopSignals listen() {
         final StopSignals signals = new StopSignals();
         try {
-            signals.handle("TERM");
-            signals.handle("INT");
-        } catch (final ReflectiveOperationException e) {
-            Runtime.getRuntime().addShutdownHook(new Thread(signals::stopAndWait, "kvtier-stop"));
+            signals.handle();
+        } catch (final ReflectiveOperationException ignored) {
+            // They are not to be had: then they end the process, only not in good order.
         }
         return signals;
     }
@@ -39,41 +43,32 @@ final class StopSignals {
         asked.await();
     }
 
-    /** As a signal does. */
-    void stop() {
-        asked.countDown();
-    }
-
-    /** Everything is closed: a hook need not keep the process any longer. */
-    void done() {
-        ended.countDown();
-    }
-
-    private void stopAndWait() {
-        stop();
-        try {
-            ended.await();
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
+    private void handle() throws ReflectiveOperationException {
+        final Class<?> signal = Class.forName("sun.misc.Signal");
+        final Class<?> handler = Class.forName("sun.misc.SignalHandler");
+        final Method handle = signal.getMethod("handle", signal, handler);
+        final Object byDefault = handler.getField("SIG_DFL").get(null);
+        final List<Object> all = new ArrayList<>();
+        for (final String name : NAMES) {
+            all.add(signal.getConstructor(String.class).newInstance(name));
         }
-    }
-
-    private void handle(final String name) throws ReflectiveOperationException {
-        final Class<?> signalClass = Class.forName(SIGNAL);
-        final Class<?> handlerClass = Class.forName(HANDLER);
-        final Object signal = signalClass.getConstructor(String.class).newInstance(name);
-        final Object byDefault = handlerClass.getField("SIG_DFL").get(null);
-        final Object handler = Proxy.newProxyInstance(StopSignals.class.getClassLoader(), new Class<?>[] {handlerClass},
-            (proxy, method, arguments) -> switch (method.getName()) {
-                case "handle" -> {
-                    signalClass.getMethod("handle", signalClass, handlerClass).invoke(null, signal, byDefault);
-                    stop();
-                    yield null;
+        final Runnable first = () -> {
+            try {
+                for (final Object one : all) {
+                    handle.invoke(null, one, byDefault);
                 }
-                case "equals" -> proxy == arguments[0];
-                case "hashCode" -> System.identityHashCode(proxy);
-                default -> name;
-            });
-        signalClass.getMethod("handle", signalClass, handlerClass).invoke(null, signal, handler);
+            } catch (final ReflectiveOperationException e) {
+                throw new IllegalStateException("a second signal will not end the process", e);
+            } finally {
+                asked.countDown();
+            }
+        };
+        final MethodHandle run = MethodHandles.publicLookup()
+            .findVirtual(Runnable.class, "run", MethodType.methodType(void.class)).bindTo(first);
+        final Object once =
+            MethodHandleProxies.asInterfaceInstance(handler, MethodHandles.dropArguments(run, 0, signal));
+        for (final Object one : all) {
+            handle.invoke(null, one, once);
+        }
     }
 }

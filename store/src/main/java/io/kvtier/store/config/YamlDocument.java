@@ -15,6 +15,7 @@ import org.snakeyaml.engine.v2.schema.CoreSchema;
 final class YamlDocument {
     private static final int MAX_CHARACTERS = 1 << 20;
     private static final int MAX_ALIASES = 16;
+    private static final int MAX_DEPTH = 16;
 
     private YamlDocument() {
     }
@@ -45,7 +46,7 @@ final class YamlDocument {
             case null -> {
                 // Nothing but comments.
             }
-            case final Map<?, ?> mapping -> flatten(mapping, "", values, source);
+            case final Map<?, ?> mapping -> flatten(mapping, "", values, source, 0);
             default -> throw new IllegalArgumentException(source + ": a YAML mapping is expected, lines of "
                 + "'name: value'");
         }
@@ -53,14 +54,19 @@ final class YamlDocument {
     }
 
     private static void flatten(final Map<?, ?> mapping, final String prefix, final Map<String, Object> values,
-        final String source) {
+        final String source, final int depth) {
+        if (depth > MAX_DEPTH) {
+            // An alias may even stand for what it is in.
+            throw new IllegalArgumentException(source + ": '" + prefix + "...' is nested more than " + MAX_DEPTH
+                + " deep");
+        }
         mapping.forEach((name, value) -> {
             final String key = prefix + name;
             switch (value) {
                 case null -> {
                     // As if the name were not there.
                 }
-                case final Map<?, ?> inner -> flatten(inner, key + '/', values, source);
+                case final Map<?, ?> inner -> flatten(inner, key + '/', values, source, depth + 1);
                 case final Integer number -> put(values, key, number.longValue(), source);
                 default -> put(values, key, value, source);
             }

@@ -44,7 +44,7 @@ public final class CopyThreads implements AutoCloseable {
             }
             threads = new IoThreads(name, count, Integer.MAX_VALUE);
         } catch (final RuntimeException | Error e) {
-            all.forEach(CopyStream::close);
+            closeStreams();
             throw e;
         }
     }
@@ -73,6 +73,17 @@ public final class CopyThreads implements AutoCloseable {
     @Override
     public void close() {
         threads.close();
-        all.forEach(CopyStream::close);
+        closeStreams();
+    }
+
+    /** All of them: those of a GPU that has failed do not end well. */
+    private void closeStreams() {
+        if (!all.isEmpty()) {
+            try {
+                all.removeLast().close();
+            } finally {
+                closeStreams();
+            }
+        }
     }
 }

@@ -98,9 +98,13 @@ final class Registrations {
                 pinned.run();
                 host.release();
             });
-        } catch (final RuntimeException e) {
-            unpin.run();
-            host.release();
+        } catch (final RuntimeException | Error e) {
+            try {
+                unpin.run();
+                host.release();
+            } catch (final RuntimeException kept) {
+                e.addSuppressed(kept);
+            }
             throw e;
         }
     }

@@ -1,10 +1,8 @@
 package io.kvtier.transport.tcp;
 
-import io.kvtier.transport.AccessToken;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +17,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <pre>
  *   connecting → hello → proof → open → closed
- *   waiting (not sent) ⊆ under way (in the order of the answers); sending: a write whose data is on its way
+ *   waiting (not sent) ⊆ under way (in the order of the answers)
  * </pre>
  *
  * <p><b>Threading:</b> its loop's.
@@ -37,6 +35,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     private final TcpConfig config;
     private final TcpTimeouts timeouts;
     private final Connection connection;
+    private final RequestWriter requests;
     private final long startedNanos = System.nanoTime();
     private final ArrayDeque<Request> waiting = new ArrayDeque<>();
     private final ArrayDeque<Request> underWay = new ArrayDeque<>();
@@ -45,8 +44,6 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     private final ClientHandshake handshake;
     private State state = State.CONNECTING;
     private Handshake.Welcome welcome;
-    private Request sending;
-    private long lastId;
     private long bytesUnderWay;
     private long headNanos;
     private long dataBytes;
@@ -59,6 +56,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         this.timeouts = config.timeouts();
         this.handshake = new ClientHandshake(config.secret());
         this.connection = new Connection(SocketChannel.open(), this, config.sendBufferBytes());
+        this.requests = new RequestWriter(connection.out());
     }
 
     /** Begins to connect; a failure is told to the owner. */
@@ -297,6 +295,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
 
     private void welcomed(final FrameReader in) throws PeerException {
         welcome = handshake.welcome(in);
+        requests.chunkBytes(Math.min(config.chunkBytes(), welcome.maxChunkBytes()));
         state = State.OPEN;
         headNanos = System.nanoTime();
         loop.dueAt(headNanos + TimeUnit.MILLISECONDS.toNanos(timeouts.idleMs()));
@@ -453,57 +452,21 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
 
     private void fill(final FrameWriter out) {
         while (out.hasRoom()) {
-            final Request request = sending != null ? sending : waiting.poll();
+            if (requests.isSending()) {
+                requests.sendOn();
+                continue;
+            }
+            final Request request = waiting.poll();
             if (request == null) {
                 return;
             }
-            if (request.started) {
-                sendData(out, request);
-            } else if (request.slice != null && !request.slice.wanted()) {
+            if (request.slice != null && !request.slice.wanted()) {
                 underWay.remove(request);
                 bytesUnderWay -= request.length;
                 owner.cancel(request);
             } else {
-                start(out, request);
+                requests.begin(request);
             }
-        }
-    }
-
-    private void start(final FrameWriter out, final Request request) {
-        request.started = true;
-        request.id = ++lastId;
-        final int handle = request.handle == null ? 0 : request.handle.number();
-        switch (request.type) {
-            case Wire.OPEN -> {
-                final byte[] name = request.segment.address().path().getBytes(StandardCharsets.UTF_8);
-                final byte[] body = ByteBuffer.allocate(AccessToken.BYTES + name.length)
-                    .put(request.segment.token().bytes()).put(name).array();
-                out.header(Wire.OPEN, handle, request.id, 0, 0, body.length);
-                out.body(body);
-            }
-            case Wire.READ -> out.header(Wire.READ, handle, request.id, request.offset, request.length, 0);
-            case Wire.WRITE -> {
-                out.header(Wire.WRITE, handle, request.id, request.offset, request.length, 0);
-                sendData(out, request);
-            }
-            default -> out.header(request.type, handle, request.id, request.offset, 0, 0);
-        }
-    }
-
-    private void sendData(final FrameWriter out, final Request request) {
-        sending = null;
-        if (request.graceNanos != 0) {
-            out.header(Wire.ABORT, 0, request.id, 0, 0, 0);
-            request.aborted = true;
-            return;
-        }
-        final int chunk = Math.min(config.chunkBytes(), welcome.maxChunkBytes());
-        final int count = (int) Math.min(chunk, request.length - request.moved);
-        out.header(Wire.DATA, 0, request.id, request.moved, 0, count);
-        out.piece(request.region, request.localOffset + request.moved, count);
-        request.moved += count;
-        if (request.moved < request.length) {
-            sending = request;
         }
     }
 }

@@ -171,7 +171,14 @@ final class Stages implements AutoCloseable {
     @Override
     public void close() {
         abort();
-        copies.close();
+        try {
+            copies.close();
+        } finally {
+            free();
+        }
+    }
+
+    private void free() {
         if (lost == 0) {
             memory.close();
         } else {

@@ -4,9 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.Threads;
 import java.io.IOException;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -48,6 +52,47 @@ final class CrowdTest {
             return 1;
         })) {
             assertEquals("no such key", assertThrows(IOException.class, () -> crowd.perSecond(0)).getMessage());
+        }
+    }
+
+    /** What is closed behind it may be the memory that the others work on. */
+    @Test
+    void shouldWaitForTheOthersWhenOneHasFailed() throws IOException, InterruptedException {
+        final CountDownLatch working = new CountDownLatch(1);
+        final CountDownLatch go = new CountDownLatch(1);
+        final AtomicBoolean over = new AtomicBoolean();
+        final Thread closing = Thread.currentThread();
+        final CompletableFuture<Void> letting;
+        try (Crowd crowd = Crowd.of(2, number -> () -> number == 0 ? fail(working) : work(working, go, over))) {
+            assertEquals("no such key", assertThrows(IOException.class, () -> crowd.perSecond(0)).getMessage());
+            letting = Threads.start(() -> {
+                Threads.awaitWaiting(closing);
+                go.countDown();
+            });
+        }
+        final boolean waited = over.get();
+        go.countDown();
+        assertTrue(waited);
+        letting.join();
+    }
+
+    private static long fail(final CountDownLatch working) throws IOException {
+        awaited(working);
+        throw new IOException("no such key");
+    }
+
+    private static long work(final CountDownLatch working, final CountDownLatch go, final AtomicBoolean over) {
+        working.countDown();
+        awaited(go);
+        over.set(true);
+        return 1;
+    }
+
+    private static void awaited(final CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (final InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 }

@@ -89,9 +89,9 @@ final class Crowd implements AutoCloseable {
         return done * NANOS / (now - start);
     }
 
-    /** Each of its threads ends after what it does at the moment. */
+    /** Waits for all threads, also after one has failed: what they work on may be closed behind them. */
     @Override
     public void close() {
-        threads.shutdown();
+        threads.close();
     }
 }

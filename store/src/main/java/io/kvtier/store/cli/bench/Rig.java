@@ -30,15 +30,15 @@ final class Rig implements AutoCloseable {
     /** A rig with all that is fitted to it, or nothing open at all. */
     static <T> T with(final Fitter<T> fitter) throws IOException, InterruptedException {
         final Rig rig = new Rig();
-        boolean done = false;
         try {
-            final T fitted = fitter.fit(rig);
-            done = true;
-            return fitted;
-        } finally {
-            if (!done) {
+            return fitter.fit(rig);
+        } catch (final IOException | InterruptedException | RuntimeException | Error e) {
+            try {
                 rig.close();
+            } catch (final RuntimeException inClosing) {
+                e.addSuppressed(inClosing);
             }
+            throw e;
         }
     }
 
@@ -68,7 +68,11 @@ final class Rig implements AutoCloseable {
             try {
                 closings.pop().run();
             } catch (final RuntimeException e) {
-                first = first == null ? e : first;
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
             }
         }
         if (first != null) {
