@@ -83,6 +83,10 @@ public final class BenchRun {
         try (Contest contest = row.opener().open()) {
             return measured(row, contest);
         } catch (final IOException | RuntimeException e) {
+            if (Programs.areBeingEnded()) {
+                // The programs and files of the row went first: what failed then is no result.
+                throw new InterruptedException("the process is being ended");
+            }
             final String why = e.getMessage() == null ? e.toString() : e.getMessage();
             failures.add(row.name() + ": " + why);
             return Result.missing(row, why);

@@ -152,6 +152,17 @@ final class Programs {
         return atTheEnd;
     }
 
+    /** Whether this process is being ended, by a signal or by {@link System#exit}: its programs are killed then. */
+    static boolean areBeingEnded() {
+        final Thread probe = new Thread(() -> { }, "kvtier-end-probe");
+        try {
+            Runtime.getRuntime().addShutdownHook(probe);
+            return !Runtime.getRuntime().removeShutdownHook(probe);
+        } catch (final IllegalStateException ending) {
+            return true;
+        }
+    }
+
     private static void forget(final Thread hook) {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
