@@ -26,8 +26,9 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  * queue after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few
  * rounds, since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is
  * empty. That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock
- * takes from the queue. <b>Order</b>: the queue is first in, first out, only an empty one is passed by, and the commands
- * of one connection come from one thread at a time, so they are applied in their order; answers may overtake each other.
+ * takes from the queue. <b>Order</b>: the queue is first in, first out, only an empty one is passed by, and the
+ * commands of one connection come from one thread at a time, so they are applied in their order; answers may overtake
+ * each other.
  *
  * <p>The queue is bounded, in entries and in commands (a batch is many): when it is full {@link #submit} refuses.
  *
