@@ -20,6 +20,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
@@ -315,10 +316,10 @@ final class RecordedMessages {
             "92 92 01 02 91 95 a374c3bc a46be282ac 03 00 ccc8",
             List.of(false),
             "91 91 c2");
-        row(72, new FetchDrops(CLIENT, 100),
-            "92 92 01 02 64",
-            List.of(new StoredVersion(K1, 3)),
-            "91 91 93 a0 a26b31 03");
+        row(72, new FetchDrops(CLIENT, 100, 200),
+            "93 92 01 02 64 ccc8",
+            new Drops(List.of(new StoredVersion(K1, 3)), 300),
+            "92 91 93 a0 a26b31 03 cd012c");
     }
 
     private void tasks() {

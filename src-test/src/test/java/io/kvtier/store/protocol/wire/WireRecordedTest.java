@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand.Drops;
+import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
@@ -161,6 +165,16 @@ class WireRecordedTest {
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
             codec.readReply(new AdminCommand.Quotas(), RecordedMessages.bytes("91 91 96 a174 0a 08 06 04 02")));
+    }
+
+    /** One that took what it was told for gone, whether it had heard of it or not. */
+    @Test
+    void shouldReadTheDropsOfAnOlderWriter() {
+        final FetchDrops fetch = new FetchDrops(new UUID(1, 2), 100, FetchDrops.ALL_NAMED);
+
+        assertEquals(new Request<>(fetch, 0), codec.readRequest(72, RecordedMessages.bytes("92 92 01 02 64")));
+        assertEquals(new Drops(List.of(new StoredVersion(ObjectKey.of("k1"), 3)), 0),
+            codec.readReply(fetch, RecordedMessages.bytes("91 91 93 a0 a26b31 03")));
     }
 
     @Test
