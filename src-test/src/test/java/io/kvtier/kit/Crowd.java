@@ -34,8 +34,8 @@ public final class Crowd implements AutoCloseable {
     public Crowd(final InetSocketAddress address, final byte[] message) {
         this.address = address;
         this.message = message.clone();
-        final long files = ManagementFactory.getOperatingSystemMXBean() instanceof final UnixOperatingSystemMXBean system
-            ? system.getMaxFileDescriptorCount() : OTHERS;
+        final long files = ManagementFactory.getOperatingSystemMXBean() instanceof final UnixOperatingSystemMXBean here
+            ? here.getMaxFileDescriptorCount() : OTHERS;
         atOnce = (int) Math.max(100, Math.min(ATTEMPTS, files - OTHERS));
     }
 

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * Logs the first event of a kind, and then each time that their number has doubled: what peers bring about must not fill
- * the log, however often they do.
+ * Logs the first event of a kind, and then each time that their number has doubled: what peers bring about must not
+ * fill the log, however often they do.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> remembers every kind, so kinds are the program's own texts.
  */

@@ -307,8 +307,8 @@ class MasterProcessTest {
         final List<String> command = new ArrayList<>(List.of("sh", "-c", "ulimit -n 400; exec \"$@\"", "sh"));
         command.addAll(command(List.of()));
         try (Running master = launch(Map.of(), command); RemoteMaster remote = new RemoteMaster(master.rpc())) {
-            assertEquals("kvtier master: note: rpc_max_connections is 1024, and the process may have 400 files open: it "
-                + "takes 172 connections; raise ulimit -n for more\n", read(master.err()));
+            assertEquals("kvtier master: note: rpc_max_connections is 1024, and the process may have 400 files open: "
+                + "it takes 172 connections; raise ulimit -n for more\n", read(master.err()));
             lend(remote);
             final List<Socket> crowd = new ArrayList<>();
             for (int i = 0; i < 600; i++) {

@@ -108,9 +108,9 @@ class MasterConfigTest {
 
     /** One that is not the default for each but the file itself. */
     private static Map<MasterOption, String> otherValues() {
-        final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k", "p", "c",
-            "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s", "9",
-            "true", "11", "12", "13", "14", "0", "16");
+        final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
+            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s",
+            "9", "true", "11", "12", "13", "14", "0", "16");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();

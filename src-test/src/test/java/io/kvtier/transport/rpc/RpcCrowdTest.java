@@ -91,7 +91,8 @@ class RpcCrowdTest {
     }
 
     private static byte[] hello() {
-        final byte[] body = new MessageWriter().array(4).number(1).number(1).bytes(new byte[32]).text("crowd").toBytes();
+        final byte[] body = new MessageWriter().array(4).number(1).number(1).bytes(new byte[32]).text("crowd")
+            .toBytes();
         final byte[] frame = new byte[RpcFrame.HEADER_BYTES + body.length];
         RpcFrame.put(frame, 0, RpcFrame.HELLO, 0, 0);
         RpcFrame.putSizes(frame, 0, 0, body.length);

@@ -99,8 +99,8 @@ final class ClientConnection {
     }
 
     private static String reason(final boolean taken, final IOException e) {
-        return taken ? e.getMessage() + "; it took the connection and did not welcome it: if it has too many, or was too"
-            + " slow, its log says so" : e.getMessage();
+        return taken ? e.getMessage() + "; it took the connection and did not welcome it: if it has too many, or was"
+            + " too slow, its log says so" : e.getMessage();
     }
 
     private static Socket secure(final Socket plain, final RpcClientConfig config) throws IOException {

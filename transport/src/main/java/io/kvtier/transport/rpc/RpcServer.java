@@ -199,8 +199,8 @@ public final class RpcServer implements AutoCloseable {
                 admit(listener.accept());
             } catch (final IOException e) {
                 if (!calls.isClosed()) {
-                    note("a connection could not be accepted; if files are short, raise ulimit -n", address().toString(),
-                        e);
+                    note("a connection could not be accepted; if files are short, raise ulimit -n",
+                        address().toString(), e);
                     pause();
                 }
             } catch (final RuntimeException | Error e) {
@@ -242,8 +242,8 @@ public final class RpcServer implements AutoCloseable {
         try (socket) {
             if (config.tls() == null) {
                 final FrameOutput out = new FrameOutput(socket.getOutputStream(), Integer.MAX_VALUE);
-                out.add(RpcFrame.FAILURE, RpcStatus.BUSY.code(), 0, 0, Handshake.failureBody("the server has all of its "
-                    + config.maxConnections() + " connections in use; try again later, or raise that limit"
+                out.add(RpcFrame.FAILURE, RpcStatus.BUSY.code(), 0, 0, Handshake.failureBody("the server has all"
+                    + " of its " + config.maxConnections() + " connections in use; try again later, or raise that limit"
                     + " (of a master rpc_max_connections)"));
                 out.flush();
                 socket.shutdownOutput();

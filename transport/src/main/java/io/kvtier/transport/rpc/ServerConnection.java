@@ -242,8 +242,8 @@ final class ServerConnection {
                 fresh.start();
                 writer = fresh;
             } catch (final OutOfMemoryError e) {
-                server.note("there is no thread for the answers of a client; if threads are short, raise ulimit -u", peer,
-                    e);
+                server.note("there is no thread for the answers of a client; if threads are short, raise ulimit -u",
+                    peer, e);
                 close();
             }
         }

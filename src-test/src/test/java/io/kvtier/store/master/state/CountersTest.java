@@ -169,7 +169,8 @@ class CountersTest {
         rig.promoted(MasterRig.ALICE, "bad", promote(MasterRig.ALICE, "bad"), false);
         final PromotionReply removed = promote(MasterRig.ALICE, "removed");
         rig.remove("removed", true);
-        assertEquals(new Promoted(3, 100, 1, 0, 0, Rejected.NONE), rig.stats().promoted(), "its room is taken until it ends");
+        assertEquals(new Promoted(3, 100, 1, 0, 0, Rejected.NONE), rig.stats().promoted(),
+            "its room is taken until it ends");
         rig.promoted(MasterRig.ALICE, "removed", removed, true);
         rig.ping(MasterRig.BOB, "");
         promote(MasterRig.BOB, "orphan");

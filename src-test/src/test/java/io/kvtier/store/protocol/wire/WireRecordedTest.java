@@ -155,7 +155,7 @@ class WireRecordedTest {
         assertEquals(MasterStats.Allocations.NONE, stats.allocations());
         assertEquals(MasterStats.Promoted.NONE, stats.promoted());
         assertEquals(MasterStats.Probes.NONE, stats.probes());
-        final MasterStats grouped = codec.readReply(new AdminCommand.Statistics(), RecordedMessages.bytes("dc001f 01 02 "
+        final MasterStats grouped = codec.readReply(new AdminCommand.Statistics(), RecordedMessages.bytes("dc001f 01 02"
             + "03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19 97 01 02 03 04 05 06 07 93 01 02 03"
             + "93 04 05 06 92 07 08 95 01 02 03 04 05 93 06 07 08"));
         assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
