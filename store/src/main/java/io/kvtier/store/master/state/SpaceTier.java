@@ -345,7 +345,7 @@ final class SpaceTier {
         return (long) Math.ceil(share * residencies * (1 - 1e-12));
     }
 
-    /** Value bytes that a tenant with a quota can lose; not all that there are, when these are as many as are wanted. */
+    /** Value bytes that a tenant with a quota can lose; not all there are, when these are as many as are wanted. */
     long evictable(final String tenant, final long wanted, final long nowMs) {
         return order.bytesOf(tenant, settings.eviction().softPinned(), wanted, nowMs);
     }
