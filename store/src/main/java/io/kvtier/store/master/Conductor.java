@@ -21,13 +21,14 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  *
  * <p>A thread that finds the queue empty and the lock free applies its command without the queue.
  *
- * <p><b>No command is lost.</b> Any other thread puts its entry into the queue first and tries the lock afterwards. When
- * the lock is free, it drains the queue. When it is not, its holder has not yet unlocked; the holder looks at the queue
- * after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few rounds,
- * since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is empty.
- * That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock takes
- * from the queue. <b>Order</b>: the queue is first in, first out, only an empty one is passed by, and the commands of one
- * connection come from one thread at a time, so they are applied in their order; answers may overtake each other.
+ * <p><b>No command is lost.</b> Any other thread puts its entry into the queue first and tries the lock afterwards.
+ * When the lock is free, it drains the queue. When it is not, its holder has not yet unlocked; the holder looks at the
+ * queue after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few
+ * rounds, since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is
+ * empty. That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock
+ * takes from the queue. <b>Order</b>: the queue is first in, first out, only an empty one is passed by, and the
+ * commands of one connection come from one thread at a time, so they are applied in their order; answers may overtake
+ * each other.
  *
  * <p>The queue is bounded, in entries and in commands (a batch is many): when it is full {@link #submit} refuses.
  *
