@@ -47,7 +47,7 @@ class SimulationTest {
         "CHECK_THE_LEASE, mix of values, 40",
         "KEEP_WHAT_IS_UNCERTAIN, mix of values, 40",
         "END_WHAT_IS_WRITTEN, mix of values, 10",
-        "RECONCILE, nothing should be left, 40"})
+        "ACKNOWLEDGE_DROPS, nothing should be left, 40"})
     void shouldFindOutAClientThatBreaksARule(final Rule rule, final String what, final int seeds) {
         for (int seed = 1; seed <= seeds; seed++) {
             try {

@@ -133,7 +133,7 @@ final class ConnectedParts {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
         return new RpcServerConfig(new InetSocketAddress(config.bindHost(), 0), config.secret(), config.tls(), false,
             config.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.closeTimeoutMs());
+            config.closeTimeoutMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {

@@ -47,6 +47,8 @@ final class DiskTier implements AutoCloseable {
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
+    /** Up to which number values that the master has forgotten are gone; of the offloader's thread. */
+    private long dropsDone;
 
     /**
      * What a get wants of the disk.
@@ -125,13 +127,17 @@ final class DiskTier implements AutoCloseable {
         offloader.start();
     }
 
-    /** Removes what the master has forgotten since the last time. */
+    /**
+     * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
+     * By the offloader's thread, so that nothing that is removed is stored again meanwhile.
+     */
     void removeDropped() {
-        List<DiskCommand.StoredVersion> dropped;
-        do {
-            dropped = master.apply(new DiskCommand.FetchDrops(clientId, STEP));
-            dropped.forEach(value -> removeQuietly(value.key(), value.version()));
-        } while (!dropped.isEmpty());
+        DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        while (!drops.values().isEmpty()) {
+            drops.values().forEach(value -> removeQuietly(value.key(), value.version()));
+            dropsDone = drops.last();
+            drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        }
     }
 
     /** The master has work for this disk. Never blocks. */

@@ -192,6 +192,7 @@ final class Reader {
     }
 
     private void tooLate(final ObjectRead read) {
+        sources.counters().lateReads.increment();
         if (read.late() == MOST_LATE) {
             throw new StoreException(ErrorCode.LEASE_EXPIRED, "value " + read.request().key() + " of "
                 + read.object().size() + " bytes took longer to read than its lease of " + read.object().leaseMs()

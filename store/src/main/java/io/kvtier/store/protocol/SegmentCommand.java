@@ -129,8 +129,18 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      *
      * @param segmentId the segment.
      * @param healthy   whether it could be read.
+     * @param timedOut  whether it could not because it did not answer in time.
      */
-    record Probed(UUID segmentId, boolean healthy) implements SegmentCommand<Ack> {
+    record Probed(UUID segmentId, boolean healthy, boolean timedOut) implements SegmentCommand<Ack> {
+        /**
+         * A probe that was answered, well or not.
+         *
+         * @param segmentId the segment.
+         * @param healthy   whether it could be read.
+         */
+        public Probed(final UUID segmentId, final boolean healthy) {
+            this(segmentId, healthy, false);
+        }
     }
 
     /** Lists clients. */

@@ -137,7 +137,7 @@ public final class MasterState implements AutoCloseable {
             case DiskCommand.PromotionEnd end -> promotions.end(end, nowMs);
             case DiskCommand.EvictDisk evict -> tiers.disk().evict(evict, nowMs);
             case DiskCommand.AdoptDisk adopt -> tiers.disk().adopt(adopt);
-            case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch.clientId(), fetch.max());
+            case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
         };
     }
 
