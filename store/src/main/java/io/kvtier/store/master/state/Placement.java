@@ -45,17 +45,18 @@ final class Placement {
         segments(segment.medium()).remove(segment);
     }
 
-    /** Whether a segment that may be allocated in is large enough, were it empty. */
-    boolean couldHold(final Wish wish, final long nowMs) {
+    /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
+    int places(final Wish wish, final int count, final long nowMs) {
         final List<LentSegment> segments = segments(wish.medium());
-        for (int i = 0; i < segments.size(); i++) {
+        int places = 0;
+        for (int i = 0; i < segments.size() && places < count; i++) {
             final LentSegment segment = segments.get(i);
             if (segment.isOpen(nowMs) && wish.size() <= segment.capacity()
                 && (!wish.only() || wish.preferred().contains(segment.name()))) {
-                return true;
+                places++;
             }
         }
-        return false;
+        return places;
     }
 
     /** Ranges on as many segments as have room, up to {@code count}. */
