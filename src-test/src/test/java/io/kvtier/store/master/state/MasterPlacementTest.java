@@ -6,24 +6,29 @@ import static io.kvtier.store.master.state.MasterRig.CAROL;
 import static io.kvtier.store.master.state.MasterRig.UNIT;
 import static io.kvtier.store.master.state.MasterRig.places;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
+import io.kvtier.store.protocol.TaskCommand;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Where replicas are placed. */
 @ExtendWith(LeakCheck.class)
@@ -41,7 +46,8 @@ class MasterPlacementTest {
         rig.memory(ALICE, "memory", 2 * UNIT);
         rig.put(ALICE, "key", 2 * UNIT, PutOptions.DEFAULT.withHardPin(true));
         assertEquals(new PutStartReply.NoSpace(false), rig.start(ALICE, "other", UNIT));
-        Assertions.assertThrows(StoreException.class, () -> PutOptions.DEFAULT.withReplicas(0));
+        assertEquals(ErrorCode.INVALID_PARAMS,
+            assertThrows(StoreException.class, () -> PutOptions.DEFAULT.withReplicas(0)).code());
     }
 
     @Test
@@ -54,8 +60,8 @@ class MasterPlacementTest {
             assertEquals(List.of(segments.get(5)), places(rig.started(BOB, "one" + i, UNIT,
                 PutOptions.DEFAULT.withPreferredSegments("memory5")).replicas()));
         }
-        assertTrue(places(rig.started(BOB, "full", UNIT,
-            PutOptions.DEFAULT.withPreferredSegments("memory5")).replicas()).getFirst() != segments.get(5));
+        assertNotEquals(segments.get(5), places(rig.started(BOB, "full", UNIT,
+            PutOptions.DEFAULT.withPreferredSegments("memory5")).replicas()).getFirst());
         assertEquals(List.of(segments.get(7), segments.get(2)), places(rig.started(BOB, "two", UNIT,
             PutOptions.DEFAULT.withReplicas(2).withPreferredSegments("memory7", "memory2")).replicas()));
         final List<UUID> three = places(rig.started(BOB, "three", UNIT,
@@ -93,13 +99,88 @@ class MasterPlacementTest {
         }
     }
 
+    /** By the master's strategy, and by the put's own wish: the writer's host, then the next one by name, and round. */
+    @ParameterizedTest
+    @EnumSource(value = MasterSettings.Strategy.class, names = {"LOCAL_FIRST", "RANDOM"})
+    void shouldFillTheWritersHostFirstAndThenTheNextOnes(final MasterSettings.Strategy strategy) {
+        use(new MasterRig(MasterRig.withStrategy(strategy)));
+        onThreeHosts();
+        final PutOptions near = PutOptions.DEFAULT.withSameHost(strategy == MasterSettings.Strategy.RANDOM);
+        for (final UUID client : List.of(BOB, CAROL, ALICE)) {
+            for (int i = 0; i < 5; i++) {
+                assertEquals(List.of(segmentOf(client)),
+                    places(rig.started(BOB, "key" + client + i, UNIT, near).replicas()));
+            }
+        }
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "more", UNIT, near, false));
+    }
+
     @Test
-    void shouldFillTheWritersHostFirstAndThenOthers() {
+    void shouldFollowTheOrderOfHostsAsSegmentsComeAndGo() {
+        onThreeHosts();
+        rig.started(BOB, "fills its own host", 5 * UNIT, PutOptions.DEFAULT.withSameHost(true));
+        assertEquals(segmentOf(CAROL), nearBob("next"));
+        final long drain = rig.apply(new TaskCommand.CreateDrain(List.of("of-carol")));
+        assertEquals(segmentOf(ALICE), nearBob("drained"));
+        rig.apply(new TaskCommand.CancelDrain(drain));
+        assertEquals(segmentOf(CAROL), nearBob("in use again"));
+        final UUID dave = new UUID(0xDA7E, 4);
+        rig.ping(dave, "bb");
+        final UUID between = rig.memory(dave, "of-dave", 5 * UNIT);
+        assertEquals(between, nearBob("between the two"));
+        rig.unmount(dave, between, 0);
+        rig.unmount(CAROL, segmentOf(CAROL), 50);
+        assertEquals(segmentOf(ALICE), nearBob("taken back"));
+    }
+
+    private UUID nearBob(final String key) {
+        return places(rig.started(BOB, key, UNIT, PutOptions.DEFAULT.withSameHost(true)).replicas()).getFirst();
+    }
+
+    @Test
+    void shouldUseAllSegmentsOfAHostBeforeThoseOfTheNext() {
+        onThreeHosts();
+        final UUID other = rig.memory(BOB, "of-bob-too", 5 * UNIT);
+        final Set<UUID> first = new HashSet<>();
+        for (int i = 0; i < 10; i++) {
+            first.add(nearBob("key" + i));
+        }
+        assertEquals(Set.of(segmentOf(BOB), other), first);
+        assertEquals(segmentOf(CAROL), nearBob("next"));
+    }
+
+    @Test
+    void shouldTakeAnyPlaceForAWriterWhoseHostIsNotKnown() {
         use(new MasterRig(MasterRig.withStrategy(MasterSettings.Strategy.LOCAL_FIRST)));
         onThreeHosts();
-        assertEquals(Set.of(3L, 0L), usedAfterPuts(3));
-        assertEquals(4, puts(CAROL, 4).size());
-        assertEquals(7 * UNIT, rig.stats().memoryUsed());
+        final Set<UUID> used = new HashSet<>();
+        for (int i = 0; i < 15; i++) {
+            used.addAll(places(rig.started(new UUID(9, 9), "key" + i, UNIT).replicas()));
+        }
+        assertEquals(3, used.size());
+    }
+
+    /** Not even when it is named, or on the writer's host, or nothing else is left. */
+    @ParameterizedTest
+    @EnumSource(MasterSettings.Strategy.class)
+    void shouldPlaceNothingInSegmentsThatTakeNothingNow(final MasterSettings.Strategy strategy) {
+        use(new MasterRig(MasterRig.withStrategy(strategy)));
+        onThreeHosts();
+        final UUID open = rig.memory(ALICE, "open", 4 * UNIT);
+        rig.unmount(BOB, segmentOf(BOB), 1000);
+        rig.apply(new TaskCommand.CreateDrain(List.of("of-carol")));
+        rig.unmount(ALICE, segmentOf(ALICE), 0);
+        rig.apply(new SegmentCommand.Mount(ALICE,
+            MasterRig.spec(new UUID(8, 8), "resting", Medium.MEMORY, 5 * UNIT, false)));
+        final PutOptions named = PutOptions.DEFAULT.withSameHost(true).withReplicas(2)
+            .withPreferredSegments("of-bob", "of-carol", "of-alice", "resting");
+        for (int i = 0; i < 4; i++) {
+            assertEquals(List.of(open), places(rig.started(BOB, "key" + i, UNIT, named).replicas()));
+        }
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "more", UNIT, named, false));
+        for (final SegmentInfo info : segments()) {
+            assertEquals(info.name().equals("open") ? 4 * UNIT : 0, info.used(), info.name());
+        }
     }
 
     @Test
@@ -158,23 +239,6 @@ class MasterPlacementTest {
         rig.memory(ALICE, "of-alice", 5 * UNIT);
         rig.memory(BOB, "of-bob", 5 * UNIT);
         rig.memory(CAROL, "of-carol", 5 * UNIT);
-    }
-
-    private List<UUID> puts(final UUID writer, final int count) {
-        final List<UUID> places = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            places.addAll(places(rig.started(writer, "key" + writer + i, UNIT).replicas()));
-        }
-        return places;
-    }
-
-    private Set<Long> usedAfterPuts(final int count) {
-        assertEquals(Set.of(segmentOf(BOB)), new HashSet<>(puts(BOB, count)));
-        final Set<Long> used = new HashSet<>();
-        for (final UUID client : List.of(ALICE, BOB, CAROL)) {
-            used.add(rig.segment(segmentOf(client)).used() / UNIT);
-        }
-        return used;
     }
 
     private UUID segmentOf(final UUID client) {

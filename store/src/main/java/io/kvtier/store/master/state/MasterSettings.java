@@ -21,7 +21,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         RANDOM,
         /** Where the largest share is free, among a few that are looked at. */
         FREE_RATIO_FIRST,
-        /** On the writer's host, then anywhere. */
+        /** On the writer's host, then on the one whose name comes next, and so on round. */
         LOCAL_FIRST
     }
 

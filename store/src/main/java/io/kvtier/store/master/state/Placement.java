@@ -4,20 +4,26 @@ import io.kvtier.store.master.state.MasterSettings.Strategy;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 
 /**
- * Where new replicas go: segments that the put names, then the writer's host when it wants that, then by strategy.
- * Replicas of one object are on segments of their own.
+ * Where new replicas go: segments that the put names; then, when it wants that, those of the writer's host, and those
+ * of the hosts whose names come next, so that what one writer has lies on few; otherwise by strategy. Replicas of one
+ * object are on segments of their own.
  *
  * <p>The random numbers are the state's own, so that the same commands place the same way.
  */
 final class Placement {
     /** How many segments are looked at for each replica before the emptiest of them is taken. */
     private static final int SAMPLE = 6;
+    private static final Kind ANY = segment -> true;
 
     private final Strategy strategy;
     private final List<LentSegment> memory = new ArrayList<>();
     private final List<LentSegment> nof = new ArrayList<>();
+    /** Memory by its owner's host. */
+    private final NavigableMap<String, List<LentSegment>> hosts = new TreeMap<>();
     private long random = 0x9E3779B97F4A7C15L;
 
     /**
@@ -27,7 +33,7 @@ final class Placement {
      * @param size      bytes of the value.
      * @param medium    the kind of segment.
      * @param preferred names of segments that are tried first.
-     * @param host      the writer's host; empty when it does not matter.
+     * @param host      the writer's host, for memory; empty when it does not matter.
      * @param only      whether nothing but the preferred segments will do.
      */
     record Wish(ObjectEntry owner, long size, Medium medium, List<String> preferred, String host, boolean only) {
@@ -39,10 +45,17 @@ final class Placement {
 
     void add(final LentSegment segment) {
         segments(segment.medium()).add(segment);
+        if (segment.medium() == Medium.MEMORY) {
+            hosts.computeIfAbsent(segment.host(), host -> new ArrayList<>()).add(segment);
+        }
     }
 
     void remove(final LentSegment segment) {
         segments(segment.medium()).remove(segment);
+        if (segment.medium() == Medium.MEMORY) {
+            hosts.computeIfPresent(segment.host(), (host, there) -> there.remove(segment) && there.isEmpty() ? null
+                : there);
+        }
     }
 
     /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
@@ -70,14 +83,31 @@ final class Placement {
         if (wish.only()) {
             return placed;
         }
+        final boolean ranked = strategy == Strategy.FREE_RATIO_FIRST;
         if (!wish.host().isEmpty()) {
-            tryAll(segments, segment -> segment.host().equals(wish.host()), wish, count, nowMs, ids, placed);
+            tryHosts(hosts.subMap(wish.host(), true, wish.host(), true), wish, count, nowMs, ids, placed);
+            if (!ranked) {
+                tryHosts(hosts.tailMap(wish.host(), false), wish, count, nowMs, ids, placed);
+                tryHosts(hosts.headMap(wish.host(), false), wish, count, nowMs, ids, placed);
+                return placed;
+            }
         }
-        if (strategy == Strategy.FREE_RATIO_FIRST) {
+        if (ranked) {
             tryEmptiest(segments, wish, count, nowMs, ids, placed);
         }
-        tryAll(segments, segment -> true, wish, count, nowMs, ids, placed);
+        tryAll(segments, ANY, wish, count, nowMs, ids, placed);
         return placed;
+    }
+
+    /** Hosts one after the other, on each of them all segments. */
+    private void tryHosts(final NavigableMap<String, List<LentSegment>> some, final Wish wish, final int count,
+        final long nowMs, final ObjectCatalogue ids, final List<PlacedReplica> placed) {
+        for (final List<LentSegment> segments : some.values()) {
+            if (placed.size() == count) {
+                return;
+            }
+            tryAll(segments, ANY, wish, count, nowMs, ids, placed);
+        }
     }
 
     /** One of a kind of segment. */
