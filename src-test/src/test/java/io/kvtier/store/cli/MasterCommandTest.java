@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -85,8 +86,9 @@ class MasterCommandTest {
             new MasterSettings.Liveness(2, 3, 4, 5), new MasterSettings.Pins(6, 7),
             new MasterSettings.Tasks(8, 9, 10, 11, 12, 14), true, MasterSettings.Strategy.FREE_RATIO_FIRST),
             MasterProcess.settings(config(options)));
-        for (final String word : List.of("random", "free_ratio_first", "local_first")) {
-            MasterProcess.settings(config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)));
+        for (final String word : List.of("random", "free_ratio_first", "ssd_free_ratio_first", "local_first")) {
+            assertEquals(word, MasterProcess.settings(config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)))
+                .strategy().name().toLowerCase(Locale.ROOT));
         }
     }
 

@@ -14,6 +14,8 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -97,6 +99,58 @@ class MasterPlacementTest {
                 assertTrue(spread() < 0.15, "after " + i + ": " + spread());
             }
         }
+    }
+
+    @Test
+    void shouldPlaceWhereTheOwnersDiskIsEmptiestWhenThatComesFirst() {
+        use(new MasterRig(MasterRig.withStrategy(MasterSettings.Strategy.SSD_FREE_RATIO_FIRST)));
+        onThreeHosts();
+        assertEquals(1, places(rig.started(BOB, "nobody has a disk", UNIT).replicas()).size());
+        for (final UUID client : List.of(ALICE, BOB)) {
+            mountDisk(client);
+        }
+        assertTrue(rig.adopt(ALICE, "a", 1, 50 * UNIT));
+        assertTrue(rig.adopt(BOB, "b", 2, 10 * UNIT));
+        assertEquals(BOB, ownerOf("a tenth against a half, and none"));
+        assertTrue(rig.adopt(BOB, "b2", 3, 60 * UNIT));
+        assertEquals(ALICE, ownerOf("a half against seven tenths"));
+        assertTrue(rig.adopt(ALICE, "a2", 4, 200 * UNIT));
+        assertEquals(BOB, ownerOf("more than all against seven tenths"));
+        assertTrue(rig.evictDisk(ALICE, "a2", 4));
+        assertEquals(ALICE, ownerOf("a half again"));
+        rig.remove("b2", true);
+        assertEquals(BOB, ownerOf("removed values take nothing"));
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        mountDisk(ALICE);
+        assertEquals(ALICE, ownerOf("nothing is on a disk that comes back, before it is swept"));
+        rig.settle();
+        assertEquals(ALICE, ownerOf("nor afterwards"));
+        rig.unmount(ALICE, segmentOf(ALICE), 1000);
+        assertEquals(BOB, ownerOf("what takes nothing is passed over"));
+    }
+
+    @Test
+    void shouldCountWhatWasCopiedToADiskWhenTheEmptiestComesFirst() {
+        use(new MasterRig(MasterRig.withStrategy(MasterSettings.Strategy.SSD_FREE_RATIO_FIRST)));
+        onThreeHosts();
+        mountDisk(ALICE);
+        mountDisk(BOB);
+        rig.put(CAROL, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("of-alice"));
+        assertEquals(1, rig.offloadAll(ALICE));
+        for (int i = 0; i < 5; i++) {
+            assertEquals(BOB, ownerOf("key" + i));
+        }
+        assertEquals(ALICE, ownerOf("when that one is full"));
+    }
+
+    private void mountDisk(final UUID client) {
+        assertEquals(Ack.OK, rig.apply(new DiskCommand.MountDisk(client, "host:1", 100 * UNIT)));
+    }
+
+    /** Whose segment a value of that key goes to. */
+    private UUID ownerOf(final String key) {
+        final UUID segment = places(rig.started(CAROL, key, UNIT).replicas()).getFirst();
+        return rig.segment(segment).clientId();
     }
 
     /** By the master's strategy, and by the put's own wish: the writer's host, then the next one by name, and round. */

@@ -21,6 +21,11 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         RANDOM,
         /** Where the largest share is free, among a few that are looked at. */
         FREE_RATIO_FIRST,
+        /**
+         * Where its owner's disk has the largest share free, among a few that are looked at, so that what is evicted
+         * has somewhere to go; memory decides where these are equal. An owner without a disk comes last.
+         */
+        SSD_FREE_RATIO_FIRST,
         /** On the writer's host, then on the one whose name comes next, and so on round. */
         LOCAL_FIRST
     }

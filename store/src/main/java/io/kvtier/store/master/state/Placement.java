@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.master.state.MasterSettings.Strategy;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -15,11 +16,14 @@ import java.util.TreeMap;
  * <p>The random numbers are the state's own, so that the same commands place the same way.
  */
 final class Placement {
-    /** How many segments are looked at for each replica before the emptiest of them is taken. */
+    /** How many segments are looked at for each replica before the best of them is taken. */
     private static final int SAMPLE = 6;
     private static final Kind ANY = segment -> true;
+    private static final Comparator<LentSegment> EMPTIEST = Comparator.comparingDouble(Placement::ratio);
 
     private final Strategy strategy;
+    /** The best place for memory comes first. */
+    private final Comparator<LentSegment> ranking;
     private final List<LentSegment> memory = new ArrayList<>();
     private final List<LentSegment> nof = new ArrayList<>();
     /** Memory by its owner's host. */
@@ -39,8 +43,11 @@ final class Placement {
     record Wish(ObjectEntry owner, long size, Medium medium, List<String> preferred, String host, boolean only) {
     }
 
-    Placement(final Strategy strategy) {
+    Placement(final Strategy strategy, final DiskReplicas disk) {
         this.strategy = strategy;
+        ranking = strategy == Strategy.SSD_FREE_RATIO_FIRST
+            ? Comparator.<LentSegment>comparingDouble(segment -> -disk.freeRatio(segment.clientId()))
+                .thenComparing(EMPTIEST) : EMPTIEST;
     }
 
     void add(final LentSegment segment) {
@@ -83,7 +90,8 @@ final class Placement {
         if (wish.only()) {
             return placed;
         }
-        final boolean ranked = strategy == Strategy.FREE_RATIO_FIRST;
+        final boolean ranked =
+            strategy == Strategy.FREE_RATIO_FIRST || strategy == Strategy.SSD_FREE_RATIO_FIRST;
         if (!wish.host().isEmpty()) {
             tryHosts(hosts.subMap(wish.host(), true, wish.host(), true), wish, count, nowMs, ids, placed);
             if (!ranked) {
@@ -93,7 +101,7 @@ final class Placement {
             }
         }
         if (ranked) {
-            tryEmptiest(segments, wish, count, nowMs, ids, placed);
+            tryRanked(segments, wish, count, nowMs, ids, placed);
         }
         tryAll(segments, ANY, wish, count, nowMs, ids, placed);
         return placed;
@@ -128,7 +136,7 @@ final class Placement {
         }
     }
 
-    private void tryEmptiest(final List<LentSegment> segments, final Wish wish, final int count, final long nowMs,
+    private void tryRanked(final List<LentSegment> segments, final Wish wish, final int count, final long nowMs,
         final ObjectCatalogue ids, final List<PlacedReplica> placed) {
         final int looks = Math.min(segments.size(), SAMPLE * (count - placed.size()));
         if (looks <= 0) {
@@ -139,7 +147,7 @@ final class Placement {
         for (int i = 0; i < looks; i++) {
             sample.add(segments.get((start + i) % segments.size()));
         }
-        sample.sort((a, b) -> Double.compare(ratio(a), ratio(b)));
+        sample.sort(wish.medium() == Medium.MEMORY ? ranking : EMPTIEST);
         for (int i = 0; i < looks && placed.size() < count; i++) {
             tryOne(sample.get(i), wish, nowMs, ids, placed);
         }
