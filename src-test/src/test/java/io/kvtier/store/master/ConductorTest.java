@@ -343,6 +343,28 @@ class ConductorTest {
     }
 
     @Test
+    void shouldApplyOthersCommandsWhileOneIsTold() {
+        final CountDownLatch telling = new CountDownLatch(1);
+        final CompletableFuture<Boolean> slow = Threads.start(() -> conductor.submit(new Entry() {
+            @Override
+            public boolean apply(final Stage stage) {
+                return true;
+            }
+
+            @Override
+            public void deliver() {
+                telling.countDown();
+                await(goOn);
+            }
+        }));
+        await(telling);
+        assertTrue(conductor.apply(new Exists(KEY)));
+        assertFalse(slow.isDone());
+        goOn.countDown();
+        assertTrue(slow.join());
+    }
+
+    @Test
     void shouldCountTheCommandsOfBatchesAgainstTheLimit() {
         final CompletableFuture<Boolean> holder = stoppedInside();
         final Bulk bulk = submitted(new Bulk());
