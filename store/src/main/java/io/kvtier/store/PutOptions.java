@@ -9,7 +9,8 @@ import java.util.List;
  *                          fewer segments with room, fewer copies are made.
  * @param nofReplicas       copies on block devices, 0 to {@link #MAX_REPLICAS}.
  * @param preferredSegments names of segments that are tried first, in order.
- * @param sameHost          whether segments on the writer's host are tried before others.
+ * @param sameHost          whether segments on the writer's host are tried before others, and then, unless the master
+ *                          ranks segments by the room in them, those on the host whose name comes next.
  * @param softPin           what becomes of the soft pin.
  * @param hardPin           whether the value is never evicted; it stays until it is removed.
  * @param dataType          what the value is.

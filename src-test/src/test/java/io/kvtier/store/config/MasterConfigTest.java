@@ -139,7 +139,8 @@ class MasterConfigTest {
         "default_kv_lease_ttl             | 99999999999999999h | a time from 1ms to 24h",
         "client_ttl                       | 0      | a time from 1ms to 24h (with ms, s, m or h behind it; a "
             + "bare number is seconds)",
-        "allocation_strategy              | cxl    | random or free_ratio_first or local_first",
+        "allocation_strategy              | cxl    | random or free_ratio_first or ssd_free_ratio_first or "
+            + "local_first",
         "cluster_id                       | a/b    | 1 to 128 letters, digits, '.', '_' or '-'",
         "nof_heartbeat_failures_threshold | 0      | a whole number from 1 to 1000"})
     void shouldRefuseAValueFromEverySource(final String key, final String value, final String allowed) {

@@ -161,7 +161,7 @@ final class MasterProcess implements AutoCloseable {
                 config.nof().failures()),
             new MasterSettings.Pins(config.leases().softPinMs(), config.leases().maxSoftPinMs()),
             new MasterSettings.Tasks(tasks.maxPending(), tasks.maxProcessing(), tasks.maxFinished(), tasks.pendingMs(),
-                tasks.processingMs(), tasks.maxRetries()),
+                tasks.processingMs(), tasks.maxRetries() + 1),
             config.multiTenants(),
             MasterSettings.Strategy.valueOf(config.allocationStrategy().toUpperCase(Locale.ROOT)));
     }

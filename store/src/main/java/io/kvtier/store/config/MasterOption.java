@@ -83,8 +83,10 @@ public enum MasterOption {
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
     /** Where values go. */
-    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "local_first")), "random",
-        "Which segment takes a new value: any, the emptiest of some, or one of the writer's host."),
+    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "ssd_free_ratio_first",
+        "local_first")), "random",
+        "Which segment takes a new value: any, the emptiest of some, the one of some whose owner's SSD is emptiest, or "
+            + "one of the writer's host."),
     /** Unfinished puts that another one takes over. */
     PUT_START_DISCARD_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "30",
         "After so long another put may take the key of one that was not ended."),

@@ -122,6 +122,19 @@ class MasterRemovalTest {
     }
 
     @Test
+    void shouldRemoveWhatMatchesByForceThoughItIsLeased() {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.putMany(BOB, "key", 4, PutOptions.DEFAULT);
+        rig.putMany(BOB, "other", 2, PutOptions.DEFAULT);
+        rig.find("", "", true);
+        assertEquals(0, rig.removeMatching("", "^key", false));
+        assertEquals(2, rig.removeMatching("", "^key[01]$", true));
+        assertEquals(Set.of("default/key2", "default/key3", "default/other0", "default/other1"),
+            rig.find("", "", false));
+        assertEquals(RemoveOutcome.LEASED, rig.remove("key2", false).outcome());
+    }
+
+    @Test
     void shouldPassOverWhatIsLeasedOrBeingWritten() {
         rig.memory(ALICE, "memory", 64 * UNIT);
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
@@ -220,9 +233,13 @@ class MasterRemovalTest {
         }
         rig.put(BOB, "key", UNIT);
         assertEquals(Set.of("one/key", "two/key", "default/key"), rig.find("", "key", false));
+        assertEquals(Set.of("two/key"), rig.find("two", "^k", true));
+        assertEquals(Set.of(), rig.find("three", "", true));
         assertEquals(1, rig.removeMatching("one", "key", false));
         assertEquals(Set.of("two/key", "default/key"), rig.find("", "key", false));
-        assertEquals(2, rig.removeMatching("", "", false));
+        assertEquals(1, rig.removeMatching("", "", false), "the search in the other tenant leased what it found");
+        assertEquals(1, rig.removeMatching("two", "", true));
+        rig.advance(LEASE_MS);
         rig.assertEmpty();
     }
 

@@ -267,6 +267,13 @@ class WireRecordedTest {
             "a tenant of 256 bytes");
         assertThrows(MalformedMessageException.class,
             () -> codec.readRequest(18, RecordedMessages.bytes("95 92 01 02 a0 a16b 03 07")), "no such scope");
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(16, RecordedMessages.bytes(
+            "98 92 01 02 07 a0 a26b31 01 9a 01 00 90 c2 03 00 c2 00 a0 c2 c2 00")), "no such soft pin");
+        final StoreException pin = assertThrows(StoreException.class, () -> codec.readRequest(16,
+            RecordedMessages.bytes("98 92 01 02 07 a0 a26b31 01 9a 01 00 90 c2 02 01 c2 00 a0 c2 c2 00")));
+        assertEquals(ErrorCode.INVALID_PARAMS, pin.code(), "a time for a pin that ends");
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readRequest(98, RecordedMessages.bytes("92 a161 cf8000000000000000")), "a quota of 2^63");
     }
 
     @Test

@@ -53,6 +53,7 @@ final class DiskReplicas {
         private final Map<StoredVersion, Long> drops = new LinkedHashMap<>();
         /** The last number that was told. */
         private long named;
+        private long used;
 
         Disk(final String endpoint, final long capacity) {
             this.endpoint = endpoint;
@@ -113,7 +114,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (isGone(replica)) {
-                removed(entry);
+                removed(entry, replica);
                 catalogue.dropReplica(entry, replica.id());
             }
         }
@@ -165,7 +166,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
-                removed(entry);
+                removed(entry, replica);
                 if (!isGone(replica)) {
                     queueDrop(entry, disk.clientId(), told);
                 }
@@ -220,7 +221,7 @@ final class DiskReplicas {
     private boolean drop(final ObjectEntry entry, final long replicaId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.id() == replicaId && replica.type() == ReplicaType.LOCAL_DISK) {
-                removed(entry);
+                removed(entry, replica);
                 catalogue.dropReplica(entry, replicaId);
                 return true;
             }
@@ -321,9 +322,18 @@ final class DiskReplicas {
         return used;
     }
 
-    private void removed(final ObjectEntry entry) {
+    private void removed(final ObjectEntry entry, final Replica replica) {
         count--;
         used -= entry.record().size();
+        if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk local && !isGone(replica)) {
+            disks.get(local.clientId()).used -= entry.record().size();
+        }
+    }
+
+    /** Which share of a client's disk is free, as far as values take it; 0 for one that is full, or not there. */
+    double freeRatio(final UUID clientId) {
+        final Disk disk = disks.get(clientId);
+        return disk == null || disk.used >= disk.capacity ? 0 : 1 - (double) disk.used / disk.capacity;
     }
 
     long capacity() {
@@ -339,14 +349,15 @@ final class DiskReplicas {
     }
 
     private void add(final ObjectEntry entry, final UUID clientId, final long checksum) {
-        entry.replace(entry.record().withChecksum(checksum));
         final Disk disk = disks.get(clientId);
+        entry.replace(entry.record().withChecksum(checksum));
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
             new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disk.endpoint)));
         // What was to go is on the disk anew; its owner removes what it was told before it stores anything.
         disk.drops.remove(new StoredVersion(entry.key(), entry.record().version()));
         count++;
         used += entry.record().size();
+        disk.used += entry.record().size();
     }
 
     /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */

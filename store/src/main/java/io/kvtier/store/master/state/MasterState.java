@@ -56,10 +56,10 @@ public final class MasterState implements AutoCloseable {
         pins = new SoftPins(settings.pins());
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, term);
-        segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
+        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
+        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs());
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
-        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
         tiers = new Tiers(catalogue, segments,
             new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
             new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);

@@ -180,9 +180,9 @@ final class Segments implements AutoCloseable {
         }
     }
 
-    /** Whether a segment that may be allocated in is large enough, were it empty. */
-    boolean couldHold(final Placement.Wish wish, final long nowMs) {
-        return placement.couldHold(wish, nowMs);
+    /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
+    int places(final Placement.Wish wish, final int count, final long nowMs) {
+        return placement.places(wish, count, nowMs);
     }
 
     /** Ranges for one value on segments of their own: as many as there is room for, up to {@code count}. */
