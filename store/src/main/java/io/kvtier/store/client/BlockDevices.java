@@ -29,8 +29,8 @@ import java.util.function.Supplier;
  *
  * <p><b>Threading:</b> thread-safe. <b>Errors:</b> what is wrong with the caller's memory is thrown as the JDK throws
  * it; a device that cannot be reached is what {@link Move#finish()} says. <b>Lifetime:</b> closed after the last move
- * on it. <b>Blocking:</b> where a device is opened, on it and on the master; a device that does not answer is waited for,
- * since it may still touch the memory.
+ * on it. <b>Blocking:</b> where a device is opened, on it and on the master; a device that does not answer is waited
+ * for, since it may still touch the memory.
  */
 final class BlockDevices implements AutoCloseable {
     private final Master master;

@@ -109,7 +109,7 @@ final class ConnectedParts {
             duties());
         mounts.mount();
         liveness.start();
-        lentDevices.start();
+        lentDevices.start(liveness::isSettled);
         if (serves) {
             work = new WorkLoop(master, clientId, this::workQueued);
             work.start();
@@ -157,7 +157,7 @@ final class ConnectedParts {
         return new Liveness.Duties() {
             @Override
             public boolean lends() {
-                return lent != null || disk != null || !lentDevices.isEmpty();
+                return lent != null || disk != null || lentDevices.isLending();
             }
 
             @Override

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -25,6 +26,8 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.agrona.CloseHelper;
 
 /**
@@ -51,12 +54,13 @@ final class LentDevices implements AutoCloseable {
     private final CountDownLatch stop = new CountDownLatch(1);
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-nof").unstarted(this::run);
     private final ReentrantLock lock = new ReentrantLock();
+    private BooleanSupplier mayLendAlone;
 
-    /** A device, and what the master knows of it; guarded by the lock but for the probe, which is the thread's. */
+    /** A device, and what the master knows of it; written under the lock, but for the probe, which is the thread's. */
     private static final class Lent {
         private final NofDevice device;
         /** Null while the master does not know it as this client's. */
-        private UUID segmentId;
+        private volatile UUID segmentId;
         private boolean before;
         private boolean told;
         private FutureTask<UUID> probe;
@@ -92,8 +96,9 @@ final class LentDevices implements AutoCloseable {
         return new LentDevices(clientId, master, config, files, opened);
     }
 
-    boolean isEmpty() {
-        return devices.isEmpty();
+    /** Whether the master knows one of them as this client's. Never blocks. */
+    boolean isLending() {
+        return devices.stream().anyMatch(one -> one.segmentId != null);
     }
 
     /** Addresses of the devices by their names. */
@@ -103,24 +108,38 @@ final class LentDevices implements AutoCloseable {
         return all;
     }
 
-    /** Begins to look at the devices. */
-    void start() {
+    /**
+     * Begins to look at the devices.
+     *
+     * @param settled whether the master knows all else that this client lends, so that a device may be lent alone.
+     */
+    void start(final BooleanSupplier settled) {
+        mayLendAlone = settled;
         if (!devices.isEmpty()) {
             thread.start();
         }
     }
 
-    /** Lends all devices, for the first time or anew. One that somebody else lends is left to him for now. */
+    /** Lends all devices that the master does not know. One that somebody else lends is left to him for now. */
     void mount() {
         lock.lock();
         try {
+            final Set<UUID> known = isLending() ? known() : Set.of();
             for (final Lent one : devices) {
-                unmount(one);
-                mount(one);
+                if (one.segmentId == null || !known.contains(one.segmentId)) {
+                    one.segmentId = null;
+                    mount(one);
+                }
             }
         } finally {
             lock.unlock();
         }
+    }
+
+    private Set<UUID> known() {
+        return master.apply(new SegmentCommand.Segments()).stream()
+            .filter(segment -> segment.status() != SegmentCommand.Status.UNMOUNTING)
+            .map(SegmentCommand.SegmentInfo::segmentId).collect(Collectors.toSet());
     }
 
     /** Takes them all back. */
@@ -214,7 +233,7 @@ final class LentDevices implements AutoCloseable {
             }
             if (one.segmentId != null) {
                 report(one, healthy);
-            } else if (healthy) {
+            } else if (healthy && mayLendAlone.getAsBoolean()) {
                 mount(one);
             }
         } catch (final StoreException e) {
