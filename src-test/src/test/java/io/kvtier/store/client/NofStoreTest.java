@@ -21,9 +21,12 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.nof.NofDevice;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -31,8 +34,10 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -407,6 +412,66 @@ class NofStoreTest {
         assertArrayEquals(notes, Files.readAllBytes(device("device")));
         Files.move(device("elsewhere"), device("device"), StandardCopyOption.REPLACE_EXISTING);
         assertArrayEquals(VALUE, client().getBytes(KEY).orElseThrow());
+    }
+
+    /** As a disk that has got another name on one host: a device of a store, but another one. */
+    @Test
+    void shouldLeaveAloneAnotherDeviceOfAStore() throws IOException {
+        cluster.join(config -> config.nofDevice(device("device"), DEVICE_BYTES).nofProbe(600_000, 10_000));
+        lendMemory("m");
+        put(client(), KEY, NOF_ONLY, VALUE);
+        Files.move(device("device"), device("elsewhere"));
+        NofDevice.open(device("device"), 1 << 20, FileOpener.POSIX).close();
+        final byte[] before = Files.readAllBytes(device("device"));
+        final ConnectedStore client = client();
+        assertEquals(GetOutcome.MISS, client.get(KEY, StoreContract.room(VALUE.length)));
+        assertEquals(PutOutcome.STORED, put(client, ObjectKey.of("other"), EITHER, VALUE));
+        assertEquals(List.of(ReplicaType.MEMORY), tiers(client, ObjectKey.of("other")));
+        assertTrue(assertThrows(StoreException.class, () -> put(client, ObjectKey.of("third"), NOF_ONLY, VALUE))
+            .getMessage().contains("leads to block device"));
+        assertArrayEquals(before, Files.readAllBytes(device("device")));
+    }
+
+    /** Only a whole block goes past the page cache, and only what does is there for other hosts. */
+    @Test
+    void shouldFillTheLastBlockUpWithZeros() throws IOException {
+        lendDevice();
+        try (RandomAccessFile file = new RandomAccessFile(device("device").toFile(), "rw")) {
+            file.seek(4096);
+            file.write(PatternBytes.of(2, 8192));
+            file.getFD().sync();
+        }
+        final ConnectedStore client = client();
+        try (Arena arena = Arena.ofShared()) {
+            final MemorySegment value = arena.allocate(4099, 4096);
+            MemorySegment.copy(MemorySegment.ofArray(VALUE), 0, value, 0, 4099);
+            client.put(KEY, NOF_ONLY, value);
+        }
+        final byte[] room = Arrays.copyOfRange(Files.readAllBytes(device("device")), 4096, 4096 + 8192);
+        assertArrayEquals(Arrays.copyOf(Arrays.copyOf(VALUE, 4099), 8192), room);
+    }
+
+    /** What lies there after the end of a lease may be another value's. */
+    @Test
+    void shouldAskAgainWhenTheLeaseIsOverBeforeTheBytesAreThere() {
+        lendDevice();
+        put(client(), KEY, NOF_ONLY, VALUE);
+        final FaultyLink link = new FaultyLink(cluster.config().build());
+        final AtomicInteger reads = new AtomicInteger();
+        try (ConnectedStore client = ConnectedStore.open(cluster.config().build(), StoreHooks.SYSTEM, link)) {
+            link.fault(new FaultyLink.Fault() {
+                @Override
+                public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                    return exchange.change(ReadReply.class, reply -> reads.incrementAndGet() > 2 ? reply
+                        : new ReadReply(reply.version(), reply.size(), reply.replicas(), reply.held(),
+                            reply.checksummed(), reply.checksum(), 0, reply.dataType()));
+                }
+            });
+            final MemorySegment target = StoreContract.room(VALUE.length);
+            assertEquals(ReplicaType.NOF, client.get(KEY, target).tier());
+            assertArrayEquals(VALUE, PatternBytes.copyOf(target));
+            assertEquals(3, reads.get());
+        }
     }
 
     @Test
