@@ -85,8 +85,9 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      * @param capacity bytes.
      * @param unit     bytes; every allocation is a multiple of it. A power of two.
      * @param address  how it is reached.
-     * @param fresh    whether nobody can know old addresses of this memory; otherwise it rests for the time of a read
-     *                 lease before anything is allocated in it.
+     * @param fresh    whether nobody can know old addresses of it; otherwise memory rests for the time of a read lease
+     *                 before anything is allocated in it, and a block device until no writer that was sent there before
+     *                 can still be at it.
      */
     record SegmentSpec(String name, Medium medium, long capacity, long unit, SegmentAddress address, boolean fresh) {
     }

@@ -57,7 +57,8 @@ public final class MasterState implements AutoCloseable {
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, term);
         final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
-        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs());
+        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs(),
+            Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
         tiers = new Tiers(catalogue, segments,
@@ -112,7 +113,7 @@ public final class MasterState implements AutoCloseable {
             case ObjectCommand.Find find -> reads.find(find, nowMs);
             case ObjectCommand.RemoveMatching remove -> removals.removeMatching(remove, nowMs);
             case ObjectCommand.ReplicaClear clear -> removals.clear(clear, nowMs);
-            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable);
+            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable, nowMs);
         };
     }
 
@@ -235,9 +236,20 @@ public final class MasterState implements AutoCloseable {
         return stored || entry != null ? Ack.OK : Ack.STALE;
     }
 
-    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
+    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable, final long nowMs) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
-        return entry != null && tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
+        if (entry == null) {
+            return Ack.STALE;
+        }
+        final Residency devices = entry.residency(Medium.NOF);
+        for (PlacedReplica replica = devices == null ? null : devices.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.id() == unreadable.replicaId()) {
+                tiers.nof().dropLeased(replica, nowMs);
+                return Ack.OK;
+            }
+        }
+        return tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {
