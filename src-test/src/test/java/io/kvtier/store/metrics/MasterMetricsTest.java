@@ -88,8 +88,9 @@ class MasterMetricsTest {
         private static final MasterStats STATS = new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
             17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32),
             new MasterStats.EvictionRuns(33, 34, 35), new MasterStats.EvictionRuns(36, 37, 38),
-            new MasterStats.Allocations(39, 40), new MasterStats.Promoted(41, 42, 43, 44, 45),
-            new MasterStats.Probes(46, 47, 48));
+            new MasterStats.Allocations(39, 40, 49),
+            new MasterStats.Promoted(41, 42, 43, 44, 45, new MasterStats.Rejected(50, 51, 52)),
+            new MasterStats.Probes(46, 47, 48, 53));
 
         @Override
         @SuppressWarnings("unchecked") // Everything else that is asked for is a list.
@@ -122,7 +123,9 @@ class MasterMetricsTest {
             master_promotion_admitted_total 41, master_promotion_completed_bytes_total 42,
             master_promotion_failed_total 43, master_promotion_cancelled_total 44, master_promotion_expired_total 45,
             master_nof_heartbeat_success_total 46, master_nof_heartbeat_failure_total 47,
-            master_nof_segments_unmounted_by_heartbeat_total 48""";
+            master_nof_segments_unmounted_by_heartbeat_total 48, master_put_start_discarded_staging_size 49,
+            master_promotion_rejected_watermark_total 50, kvtier_promotion_rejected_quota_total 51,
+            kvtier_promotion_rejected_busy_total 52, master_nof_heartbeat_timeout_total 53""";
         for (final String figure : figures.split(",\\s+")) {
             final String[] parts = figure.split(" ");
             assertEquals(Double.parseDouble(parts[1]), read.get(parts[0]).value(), figure);

@@ -65,6 +65,8 @@ final class LentDevices implements AutoCloseable {
         private boolean told;
         private FutureTask<UUID> probe;
         private boolean failing;
+        /** Whether the last probe was not answered in time. */
+        private boolean late;
 
         Lent(final NofDevice device) {
             this.device = device;
@@ -246,7 +248,7 @@ final class LentDevices implements AutoCloseable {
     }
 
     private void report(final Lent one, final boolean healthy) {
-        if (master.apply(new SegmentCommand.Probed(one.segmentId, healthy)) == Ack.STALE) {
+        if (master.apply(new SegmentCommand.Probed(one.segmentId, healthy, one.late)) == Ack.STALE) {
             // It has been started anew, took this client for dead, or counted too many failures.
             LOG.log(System.Logger.Level.WARNING, "the master does not use block device {0} any more; it is lent again "
                 + "when it can be read", one.device.path());
@@ -261,10 +263,12 @@ final class LentDevices implements AutoCloseable {
             Thread.ofPlatform().daemon().name("kvtier-nof-probe").start(one.probe);
         }
         String problem;
+        one.late = false;
         try {
             final UUID found = one.probe.get(config.probeTimeoutMs(), TimeUnit.MILLISECONDS);
             problem = found.equals(one.device.id()) ? null : "it is block device " + found + " now";
         } catch (final TimeoutException e) {
+            one.late = true;
             problem = "nothing was read within " + config.probeTimeoutMs() + " ms";
         } catch (final ExecutionException e) {
             problem = String.valueOf(e.getCause().getMessage());
