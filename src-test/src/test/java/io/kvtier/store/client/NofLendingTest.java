@@ -105,6 +105,7 @@ class NofLendingTest {
         Files.move(device(), directory.resolve("elsewhere"));
         ConnectedStoreTest.await(() -> lender.masterStats().probes().unmounted() == 1);
         assertEquals(3, lender.masterStats().probes().failures());
+        assertEquals(0, lender.masterStats().probes().timeouts());
         assertEquals(0, lender.masterStats().nofCapacity());
         assertEquals(GetOutcome.MISS, lender.get(KEY, StoreContract.room(VALUE.length)));
         Files.move(directory.resolve("elsewhere"), device());
@@ -126,6 +127,7 @@ class NofLendingTest {
         try (Faults.Gate gate = faults.blockNext(Faults.Call.READ)) {
             gate.awaitEntered();
             ConnectedStoreTest.await(() -> client.masterStats().probes().unmounted() > before);
+            assertTrue(client.masterStats().probes().timeouts() >= 3);
             assertEquals(GetOutcome.MISS, client.get(KEY, StoreContract.room(VALUE.length)));
         }
         ConnectedStoreTest.await(() -> client.masterStats().nofCapacity() > 0);
