@@ -146,6 +146,19 @@ class NofLendingTest {
         assertArrayEquals(VALUE, lender.getBytes(KEY).orElseThrow());
     }
 
+    /** Who was sent to it before may still write; nobody was to one that has got its label just now. */
+    @Test
+    void shouldLetOnlyADeviceRestThatWasLentBefore() {
+        start(1, 0, LONG_MS);
+        try (ConnectedStore lender = lend(new Faults(), 10_000)) {
+            store(lender, KEY, VALUE);
+        }
+        final ConnectedStore again = cluster.join(config -> config.nofDevice(device(), 0).nofProbe(10, 10_000)
+            .putTimeoutMs(0));
+        ConnectedStoreTest.await(() -> again.masterStats().nofCapacity() == DEVICE_BYTES - 4096);
+        assertEquals(PutOutcome.NO_SPACE, again.put(KEY, NOF_ONLY, MemorySegment.ofArray(VALUE)));
+    }
+
     @Test
     void shouldEvictFromDevicesByTheirOwnWatermark() {
         start(0.5, 0.25, LONG_MS);

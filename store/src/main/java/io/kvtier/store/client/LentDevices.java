@@ -167,6 +167,8 @@ final class LentDevices implements AutoCloseable {
                 device.namespace(), Long.toString(device.capacity()));
         } catch (final StoreException e) {
             if (e.code() != ErrorCode.SEGMENT_ALREADY_EXISTS && e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS) {
+                // It may be mounted, and only the answer was lost: the next probe is told which it is.
+                one.segmentId = id;
                 throw e;
             }
             if (!one.told) {
