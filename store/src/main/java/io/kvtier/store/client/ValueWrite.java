@@ -118,6 +118,11 @@ final class ValueWrite {
         return checksum;
     }
 
+    /** Whether nothing of it is written any more. */
+    boolean isSettled() {
+        return move == null || move.isSettled();
+    }
+
     /** What has been written. */
     Scope scope() {
         return memories.size() == started.replicas().size() ? Scope.ALL : Scope.MEMORY;
