@@ -26,8 +26,8 @@ import javax.net.ssl.SSLContext;
 
 /** {@code kvtier master} and {@code kvtier node} as processes on loopback, and clients in this one. */
 final class ClusterProcesses implements AutoCloseable {
-    private static final Pattern READY =
-        Pattern.compile("kvtier master ready: calls 127\\.0\\.0\\.1:(\\d+), (https?://127\\.0\\.0\\.1:\\d+), cluster .*");
+    private static final Pattern READY = Pattern.compile(
+        "kvtier master ready: calls 127\\.0\\.0\\.1:(\\d+), (https?://127\\.0\\.0\\.1:\\d+), cluster .*");
 
     private final List<String> options;
     private final ProcessBuilder.Redirect error;
