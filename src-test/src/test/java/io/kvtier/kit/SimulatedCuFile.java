@@ -28,8 +28,8 @@ import java.util.function.LongConsumer;
  * cuFile without a GPU, by the rules that were seen on one: handles, registrations by base, batches whose entries are
  * reported once and in any order (here: the last first), cancellations that are followed by events or by none, and
  * compatibility mode's pool, whose exhaustion blocks the submission for ever. "Device memory" is native memory of the
- * test that was {@linkplain #memory() declared} to be. Everything is under one lock. {@link ImmediateCuFile} is the same
- * but for what moves bytes.
+ * test that was {@linkplain #memory() declared} to be. Everything is under one lock. {@link ImmediateCuFile} is the
+ * same but for what moves bytes.
  */
 @SuppressWarnings("restricted")
 public class SimulatedCuFile implements CuFileApi {

@@ -42,13 +42,14 @@ import javax.net.ssl.SSLContext;
  * @param closeTimeoutMs    milliseconds that closing waits for running calls.
  * @param tenant            whose keys are that name no tenant: keys of {@link ObjectKey#DEFAULT_TENANT} are taken for
  *                          this one's.
+ * @param nof               block devices that are lent.
  */
 public record ConnectConfig(String masterHost, int masterPort, SharedSecret secret, SSLContext tls, String name,
                             String hostId, String bindHost, String advertisedHost, boolean open, long memoryBytes,
                             boolean shm, String segmentName, Path directory, long diskBytes, double diskHighWatermark,
                             double diskLowWatermark, boolean promoteOnHit, boolean directIo, int ioThreads,
                             long stagingBytes, boolean verify, long rpcTimeoutMs, long transferTimeoutMs,
-                            long putTimeoutMs, long closeTimeoutMs, String tenant) {
+                            long putTimeoutMs, long closeTimeoutMs, String tenant, NofConfig nof) {
     private static final int MAX_PORT = 65_535;
     private static final int MAX_NAME = 64;
     private static final int MAX_IO_THREADS = 256;
@@ -69,6 +70,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
                 + PutOptions.MAX_NAME);
         }
         Objects.requireNonNull(bindHost, "bindHost");
+        Objects.requireNonNull(nof, "nof");
         if (memoryBytes != 0) {
             between("memoryBytes", memoryBytes, StoreConfig.UNIT_BYTES, StoreConfig.MAX_TIER_BYTES,
                 "0 for none, or one page to 16 TiB");
@@ -156,6 +158,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
         private long putTimeoutMs = 10_000L;
         private long closeTimeoutMs = 30_000L;
         private String tenant = ObjectKey.DEFAULT_TENANT;
+        private NofConfig nof = NofConfig.NONE;
 
         Builder(final String host, final int port) {
             masterHost = host;
@@ -391,6 +394,32 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
         }
 
         /**
+         * Adds a block device, or a file in place of one, which values are written to that ask for it
+         * ({@link PutOptions#withNofReplicas}). Nothing on it is kept that is not the store's: see
+         * {@code store/OPERATIONS.md} for what is refused.
+         *
+         * @param path  where it is, on this host and on all others that shall use it.
+         * @param bytes how much of it is used; 0 for all of it. A file that is absent is made.
+         * @return this.
+         */
+        public Builder nofDevice(final Path path, final long bytes) {
+            nof = nof.with(new NofConfig.Device(path, bytes));
+            return this;
+        }
+
+        /**
+         * Sets how often the block devices that are lent are looked at.
+         *
+         * @param everyMs   milliseconds; default 10,000.
+         * @param timeoutMs milliseconds after which a look counts as failed; default 1,000.
+         * @return this.
+         */
+        public Builder nofProbe(final long everyMs, final long timeoutMs) {
+            nof = new NofConfig(nof.devices(), everyMs, timeoutMs);
+            return this;
+        }
+
+        /**
          * Validates.
          *
          * @return the settings.
@@ -400,7 +429,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
             return new ConnectConfig(masterHost, masterPort, secret, tls, name, hostId, bindHost, advertisedHost,
                 open, memoryBytes, shm, segmentName, directory, diskBytes, diskHighWatermark, diskLowWatermark,
                 promoteOnHit, directIo, ioThreads, stagingBytes, verify, rpcTimeoutMs, transferTimeoutMs,
-                putTimeoutMs, closeTimeoutMs, tenant);
+                putTimeoutMs, closeTimeoutMs, tenant, nof);
         }
 
         private static String defaultName() {

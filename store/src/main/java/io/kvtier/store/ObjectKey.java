@@ -62,6 +62,19 @@ public record ObjectKey(String tenant, String key) {
         return tenant + '/' + key;
     }
 
+    /** Written out: what a record is given does this through method handles, which cost more than the comparison. */
+    @Override
+    public boolean equals(final Object other) {
+        return this == other
+            || other instanceof ObjectKey(String itsTenant, String itsKey) && key.equals(itsKey)
+            && tenant.equals(itsTenant);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * tenant.hashCode() + key.hashCode();
+    }
+
     private static void checkTenant(final String tenant) {
         if (tenant.charAt(0) == '_') {
             throw invalid("tenant '" + tenant + "' starts with an underscore, which is kept for the store itself; "

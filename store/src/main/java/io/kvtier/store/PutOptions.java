@@ -7,9 +7,13 @@ import java.util.List;
  *
  * @param replicas          copies in memory, 0 to {@link #MAX_REPLICAS}, each on a segment of its own; where there are
  *                          fewer segments with room, fewer copies are made.
- * @param nofReplicas       copies on block devices, 0 to {@link #MAX_REPLICAS}.
+ * @param nofReplicas       copies on block devices, 0 to {@link #MAX_REPLICAS}. Where one copy in memory and one on a
+ *                          device is asked for, either is enough, when there is no room for the other or it cannot be
+ *                          written; of any other mixture all copies are written, or none. A checksum is then always
+ *                          taken.
  * @param preferredSegments names of segments that are tried first, in order.
- * @param sameHost          whether segments on the writer's host are tried before others.
+ * @param sameHost          whether segments on the writer's host are tried before others, and then, unless the master
+ *                          ranks segments by the room in them, those on the host whose name comes next.
  * @param softPin           what becomes of the soft pin.
  * @param hardPin           whether the value is never evicted; it stays until it is removed.
  * @param dataType          what the value is.

@@ -12,9 +12,11 @@ package io.kvtier.store;
  * @param promotions       values copied from disk to memory.
  * @param unreadable       disk replicas dropped because their bytes could not be read, or were not those written.
  * @param putWaits         puts that had to wait for an offload.
+ * @param lateReads        reads whose bytes counted for nothing, since the lease was over when they were there; each
+ *                         was tried again. Many of them want a longer lease.
  */
 public record StoreStats(long objects, TierStats memory, TierStats disk, long misses, long offloads,
-                         long offloadFailures, long promotions, TierFaults unreadable, long putWaits) {
+                         long offloadFailures, long promotions, TierFaults unreadable, long putWaits, long lateReads) {
     /**
      * One tier.
      *

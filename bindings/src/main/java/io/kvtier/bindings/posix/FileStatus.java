@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  * What {@code statx} says of a file, the direct-I/O alignment included where the kernel gives it (Linux 6.1 for ext4
  * and XFS).
  *
- * @param size              bytes.
+ * @param size              bytes; of a block device those that it holds, for which statx has 0.
  * @param allocatedBytes    bytes of disk blocks behind it.
  * @param regular           whether it is a regular file.
  * @param device            major and minor number of the file system's device, as {@code major << 32 | minor}.
@@ -39,6 +39,7 @@ public record FileStatus(long size, long allocatedBytes, boolean regular, long d
     static final int STATX_DIOALIGN = 0x2000;
     static final int FORMAT_MASK = 0xf000;
     static final int FORMAT_REGULAR = 0x8000;
+    static final int FORMAT_BLOCK = 0x6000;
 
     /** Unit of {@code stx_blocks}, whatever the file system's block is. */
     private static final long BLOCK_BYTES = 512;
@@ -52,14 +53,25 @@ public record FileStatus(long size, long allocatedBytes, boolean regular, long d
                 throw new ErrnoException("statx", Libc.lastErrno(), path);
             }
             final boolean aligned = (status.get(JAVA_INT, OFFSET_MASK) & STATX_DIOALIGN) != 0;
-            return new FileStatus(status.get(JAVA_LONG, OFFSET_SIZE),
+            final int format = status.get(JAVA_SHORT, OFFSET_MODE) & FORMAT_MASK;
+            return new FileStatus(format == FORMAT_BLOCK ? deviceBytes(fd, path) : status.get(JAVA_LONG, OFFSET_SIZE),
                 status.get(JAVA_LONG, OFFSET_BLOCKS) * BLOCK_BYTES,
-                (status.get(JAVA_SHORT, OFFSET_MODE) & FORMAT_MASK) == FORMAT_REGULAR,
+                format == FORMAT_REGULAR,
                 (long) status.get(JAVA_INT, OFFSET_DEVICE_MAJOR) << Integer.SIZE
                     | status.get(JAVA_INT, OFFSET_DEVICE_MINOR) & 0xffffffffL,
                 status.get(JAVA_LONG, OFFSET_INODE),
                 aligned ? status.get(JAVA_INT, OFFSET_DIO_MEMORY) : 0,
                 aligned ? status.get(JAVA_INT, OFFSET_DIO_OFFSET) : 0);
+        }
+    }
+
+    private static long deviceBytes(final int fd, final String path) {
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment bytes = arena.allocate(JAVA_LONG);
+            if (Libc.ioctl(fd, Libc.BLKGETSIZE64, bytes) != 0) {
+                throw new ErrnoException("ioctl", Libc.lastErrno(), path + ", BLKGETSIZE64");
+            }
+            return bytes.get(JAVA_LONG, 0);
         }
     }
 }

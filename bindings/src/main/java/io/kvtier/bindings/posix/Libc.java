@@ -41,6 +41,8 @@ final class Libc {
     static final int LOCK_NB = 4;
     /** Asks a terminal for its size (asm-generic/ioctls.h). */
     static final long TIOCGWINSZ = 0x5413;
+    /** Asks a block device for its size in bytes (linux/fs.h); the same on x86-64 and AArch64. */
+    static final long BLKGETSIZE64 = 0x80081272L;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");

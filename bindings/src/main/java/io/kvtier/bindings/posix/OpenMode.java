@@ -10,6 +10,12 @@ public enum OpenMode {
     CREATE(OpenMode.O_RDWR | OpenMode.O_CREAT, false),
     /** For reading and writing; must not exist yet. */
     CREATE_NEW(OpenMode.O_RDWR | OpenMode.O_CREAT | OpenMode.O_EXCL, false),
+    /**
+     * As {@link #READ_WRITE}, of a block device that nobody else has in use: EBUSY when it is mounted, a part of
+     * another volume, or open in this way already; and as long as it is open, nobody else gets it so. For devices only:
+     * of a file the flag means nothing.
+     */
+    READ_WRITE_EXCLUSIVE(OpenMode.O_RDWR | OpenMode.O_EXCL, false),
     /** As {@link #READ}, past the page cache ({@code O_DIRECT}). */
     READ_DIRECT(OpenMode.O_RDONLY, true),
     /** As {@link #READ_WRITE}, past the page cache ({@code O_DIRECT}). */

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Numbers typed in by hand, against a C compiler and the headers of this machine. */
 class LayoutTest {
-    private static final String[] HEADERS = {"errno.h", "fcntl.h", "limits.h", "sys/file.h", "sys/mman.h",
+    private static final String[] HEADERS = {"errno.h", "fcntl.h", "limits.h", "linux/fs.h", "sys/file.h", "sys/mman.h",
         "sys/stat.h", "sys/types.h", "sys/uio.h", "unistd.h"};
 
     @TempDir
@@ -66,6 +66,7 @@ class LayoutTest {
         ours.add("O_RDWR | O_CLOEXEC", OpenMode.READ_WRITE.flags());
         ours.add("O_RDWR | O_CREAT | O_CLOEXEC", OpenMode.CREATE.flags());
         ours.add("O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC", OpenMode.CREATE_NEW.flags());
+        ours.add("O_RDWR | O_EXCL | O_CLOEXEC", OpenMode.READ_WRITE_EXCLUSIVE.flags());
         ours.add("O_RDONLY | O_DIRECT | O_CLOEXEC", OpenMode.READ_DIRECT.flags());
         ours.add("O_RDWR | O_DIRECT | O_CLOEXEC", OpenMode.READ_WRITE_DIRECT.flags());
         ours.add("S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH", PosixFile.MODE_DEFAULT);
@@ -90,6 +91,8 @@ class LayoutTest {
         ours.add("STATX_BASIC_STATS", FileStatus.STATX_BASIC_STATS);
         ours.add("S_IFMT", FileStatus.FORMAT_MASK);
         ours.add("S_IFREG", FileStatus.FORMAT_REGULAR);
+        ours.add("S_IFBLK", FileStatus.FORMAT_BLOCK);
+        ours.add("BLKGETSIZE64", Libc.BLKGETSIZE64);
         ours.add("sysconf(_SC_PAGESIZE)", Mapping.PAGE_BYTES);
         ours.compare(directory);
     }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.LoopDevice;
 import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.kit.PatternBytes;
@@ -100,6 +101,22 @@ class PosixFileTest {
     void shouldFailWithEnoentWhenFileToOpenIsAbsent(final OpenMode mode) {
         assertEquals(2, errnoOf(() -> PosixFile.open(path.toString(), mode)));
         assertTrue(Files.notExists(path));
+    }
+
+    @Test
+    void shouldOpenABlockDeviceForOneAtATimeAndKnowItsSize() throws IOException, InterruptedException {
+        Files.write(path, new byte[3 << 20]);
+        try (LoopDevice loop = LoopDevice.of(path)) {
+            final String device = loop.path().toString();
+            final PosixFile file = PosixFile.open(device, OpenMode.READ_WRITE_EXCLUSIVE);
+            try (file) {
+                assertEquals(3 << 20, file.size());
+                assertFalse(file.status().regular());
+                assertEquals(16, errnoOf(() -> PosixFile.open(device, OpenMode.READ_WRITE_EXCLUSIVE)));
+                PosixFile.open(device, OpenMode.READ_WRITE_DIRECT).close();
+            }
+            PosixFile.open(device, OpenMode.READ_WRITE_EXCLUSIVE).close();
+        }
     }
 
     @Test

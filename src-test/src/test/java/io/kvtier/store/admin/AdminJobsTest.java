@@ -151,6 +151,8 @@ class AdminJobsTest {
         assertEquals(400, setQuota("blue", -1).status());
         assertEquals(400, setQuota("_blue", 1).status());
         assertEquals(400, rig.send("PUT", QUOTAS, "{\"tenant\": \"blue\"}").status());
+        assertEquals(400, rig.send("PUT", QUOTAS, "{\"tenant\": \"blue\", \"quota_bytes\": 9223372036854775808}")
+            .status(), "above the largest number there is");
         assertEquals(List.of(), Json.objects(rig.get(QUOTAS).json(), "tenants"));
     }
 

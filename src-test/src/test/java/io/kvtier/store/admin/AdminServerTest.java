@@ -30,6 +30,7 @@ import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -375,6 +376,25 @@ class AdminServerTest {
             return socket;
         } catch (final IOException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** Each holds a thread of the server for as long as the JDK's server lets it. */
+    @Test
+    void shouldAnswerOthersWhileManyRequestsDoNotArrive() throws IOException, InterruptedException {
+        final List<Socket> sockets = new ArrayList<>();
+        try (AdminRig rig = AdminRig.of(master)) {
+            for (int i = 0; i < 100; i++) {
+                final Socket socket = new Socket();
+                sockets.add(socket);
+                socket.connect(rig.server().address());
+                socket.getOutputStream().write("GET /heal".getBytes(StandardCharsets.US_ASCII));
+                assertEquals(200, rig.get("/health").status());
+            }
+        } finally {
+            for (final Socket socket : sockets) {
+                socket.close();
+            }
         }
     }
 

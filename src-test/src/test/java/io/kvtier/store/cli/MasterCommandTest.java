@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -83,10 +84,20 @@ class MasterCommandTest {
         options.put(MasterOption.ALLOCATION_STRATEGY, "free_ratio_first");
         assertEquals(new MasterSettings(new MasterSettings.Eviction(0.5, 0.25, 0.75, 0.125, false), 1, true, 10_000,
             new MasterSettings.Liveness(2, 3, 4, 5), new MasterSettings.Pins(6, 7),
-            new MasterSettings.Tasks(8, 9, 10, 11, 12, 13), true, MasterSettings.Strategy.FREE_RATIO_FIRST),
+            new MasterSettings.Tasks(8, 9, 10, 11, 12, 14), true, MasterSettings.Strategy.FREE_RATIO_FIRST),
             MasterProcess.settings(config(options)));
-        for (final String word : List.of("random", "free_ratio_first", "local_first")) {
-            MasterProcess.settings(config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)));
+        for (final String word : List.of("random", "free_ratio_first", "ssd_free_ratio_first", "local_first")) {
+            assertEquals(word, MasterProcess.settings(config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)))
+                .strategy().name().toLowerCase(Locale.ROOT));
+        }
+    }
+
+    /** Without retries the first try is the only one. */
+    @Test
+    void shouldTryAMoveOnceMoreThanItIsTriedAgain() {
+        for (final int retries : new int[] {0, 10}) {
+            assertEquals(retries + 1, MasterProcess.settings(config(Map.of(MasterOption.MAX_RETRY_ATTEMPTS,
+                String.valueOf(retries)))).tasks().tries());
         }
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Certificates;
 import io.kvtier.kit.Commands;
+import io.kvtier.kit.Crowd;
 import io.kvtier.kit.Json;
 import io.kvtier.kit.PrometheusText;
 import io.kvtier.store.ObjectKey;
@@ -21,6 +22,7 @@ import io.kvtier.transport.rpc.RpcClientConfig;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
@@ -93,8 +95,12 @@ class MasterProcessTest {
 
     private Running start(final Map<String, String> environment, final List<String> flags, final String... arguments)
         throws IOException {
+        return launch(environment, command(flags, arguments));
+    }
+
+    private Running launch(final Map<String, String> environment, final List<String> command) throws IOException {
         final Path err = directory.resolve("err");
-        final ProcessBuilder builder = new ProcessBuilder(command(flags, arguments)).redirectError(err.toFile());
+        final ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile());
         builder.environment().putAll(environment);
         final Process process = builder.start();
         final BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
@@ -250,6 +256,77 @@ class MasterProcessTest {
             slow.getOutputStream().write("GET /health HTTP/1.1\r\nHost: a\r\nX-".getBytes(StandardCharsets.US_ASCII));
             assertEquals(-1, slow.getInputStream().read());
             assertEquals(200, get(http, master.http("/health")).statusCode());
+        }
+    }
+
+    @Test
+    void shouldServeCallsAndHttpWhileTenThousandClientsComeToEither() throws IOException, InterruptedException {
+        final byte[] half = "GET /health HTTP/1.1\r\nHost: a\r\n".getBytes(StandardCharsets.US_ASCII);
+        try (Running master = start(Map.of(), List.of("-Dsun.net.httpserver.maxReqTime=2",
+            "-Dsun.net.httpserver.idleInterval=3"),
+            "--rpc_max_connections=100", "--client_ttl=10m");
+             HttpClient http = HttpClient.newHttpClient(); RemoteMaster remote = new RemoteMaster(master.rpc())) {
+            lend(remote);
+            assertEquals(200, get(http, master.http("/health")).statusCode());
+            for (final int port : List.of(2, 4)) {
+                try (Crowd crowd = new Crowd(new InetSocketAddress("127.0.0.1",
+                    Integer.parseInt(master.ready().group(port))), half)) {
+                    for (int i = 1; i <= Crowd.ATTEMPTS; i++) {
+                        crowd.join();
+                        if (i % 100 == 0) {
+                            assertEquals(1, remote.apply(new SegmentCommand.Segments()).size());
+                            assertEquals(200, get(http, master.http("/health")).statusCode());
+                        }
+                    }
+                    // While the crowd stands there.
+                    try (RemoteMaster late = new RemoteMaster(master.rpc(), 60_000)) {
+                        assertEquals(1, late.apply(new SegmentCommand.Segments()).size());
+                    }
+                    awaitHealth(master.http("/health"));
+                }
+            }
+            final long said = read(master.err()).lines().filter(line -> line.contains("too many connections")).count();
+            assertTrue(said > 0 && said <= 14, read(master.err()));
+        }
+    }
+
+    /** As a client that comes anew, until it is let in. */
+    private static void awaitHealth(final String uri) throws InterruptedException {
+        int status = 0;
+        while (status != 200) {
+            try (HttpClient fresh = HttpClient.newHttpClient()) {
+                status = get(fresh, uri).statusCode();
+            } catch (final IOException e) {
+                assertTrue(String.valueOf(e.getMessage()).length() > 0, "hung up on");
+            }
+        }
+    }
+
+    @Test
+    void shouldTakeNoMoreConnectionsThanItMayHaveFiles() throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>(List.of("sh", "-c", "ulimit -n 400; exec \"$@\"", "sh"));
+        command.addAll(command(List.of()));
+        try (Running master = launch(Map.of(), command); RemoteMaster remote = new RemoteMaster(master.rpc())) {
+            assertEquals("kvtier master: note: rpc_max_connections is 1024, and the process may have 400 files open: "
+                + "it takes 172 connections; raise ulimit -n for more\n", read(master.err()));
+            lend(remote);
+            final List<Socket> crowd = new ArrayList<>();
+            for (int i = 0; i < 600; i++) {
+                crowd.add(new Socket("127.0.0.1", Integer.parseInt(master.ready().group(2))));
+            }
+            assertEquals(1, remote.apply(new SegmentCommand.Segments()).size());
+            try (HttpClient http = HttpClient.newHttpClient()) {
+                double connections = 0;
+                while (connections < 172) {
+                    connections = PrometheusText.parse(get(http, master.http("/metrics")).body())
+                        .get("kvtier_master_connections").value();
+                }
+                assertEquals(172, connections);
+            }
+            for (final Socket socket : crowd) {
+                socket.close();
+            }
+            assertEquals(0, master.signal("TERM"));
         }
     }
 

@@ -79,6 +79,7 @@ class LeaseAndDeadlineTest {
         assertArrayEquals(VALUE, PatternBytes.copyOf(target));
         assertEquals(3, reads.get());
         assertEquals(1, client.stats().memory().hits(), "what came too late is no hit");
+        assertEquals(2, client.stats().lateReads());
     }
 
     @Test

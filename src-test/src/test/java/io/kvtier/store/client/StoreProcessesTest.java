@@ -2,10 +2,12 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.LoopDevice;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.ConnectConfig;
@@ -17,6 +19,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.cli.Main;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -147,6 +150,45 @@ class StoreProcessesTest {
             assertDisk(client, value);
             ConnectedStoreTest.await(() -> StoreContract.put(client, key(1), value) == PutOutcome.STORED);
             assertArrayEquals(value, client.getBytes(key(1)).orElseThrow());
+        }
+    }
+
+    /** Nothing of it goes through the node that lends the device: commands and a client open it by its path. */
+    @Test
+    void shouldShareAFileThatANodeLendsAsABlockDevice() throws IOException, InterruptedException {
+        shareDevice(directory.resolve("device"), ":64M");
+    }
+
+    @Test
+    void shouldShareABlockDeviceThatANodeLends() throws IOException, InterruptedException {
+        final Path file = directory.resolve("file");
+        try (RandomAccessFile made = new RandomAccessFile(file.toFile(), "rw")) {
+            made.setLength(64 << 20);
+        }
+        try (LoopDevice loop = LoopDevice.of(file)) {
+            shareDevice(loop.path(), "");
+            nodes.forEach(Jvm::close);
+        }
+    }
+
+    private void shareDevice(final Path device, final String size) throws IOException, InterruptedException {
+        final Jvm node = node(true, "--memory-bytes", "0", "--nof-device", device + size);
+        assertTrue(node.ready().contains("file://" + device), node.ready());
+        final byte[] value = PatternBytes.of(1, 10_000_001);
+        final Path file = Files.write(directory.resolve("value"), value);
+        final Path back = directory.resolve("back");
+        assertEquals("", command(0, true, "put", "--replicas", "0", "--nof-replicas", "1", "key", file.toString()));
+        assertEquals(value.length + "\tNOF\n", command(0, true, "stat", "key"));
+        assertEquals("", command(0, true, "get", "key", back.toString()));
+        assertArrayEquals(value, Files.readAllBytes(back));
+        assertTrue(command(1, true, "node", "--memory-bytes", "0", "--nof-device", device.toString())
+            .contains("FILE_LOCK_FAIL"));
+        try (ConnectedStore client = client(true)) {
+            final MemorySegment target = StoreContract.room(value.length);
+            assertEquals(new GetOutcome(true, value.length, ReplicaType.NOF), client.get(KEY, target));
+            assertArrayEquals(value, PatternBytes.copyOf(target));
+            assertEquals(0, node.stop());
+            assertEquals(GetOutcome.MISS, client.get(KEY, target));
         }
     }
 

@@ -49,7 +49,7 @@ class MasterConfigTest {
     void shouldHaveTheDefaultsOfTheReferenceOnLoopback() {
         final MasterConfig config = from(Map.of(), Map.of());
 
-        assertEquals(new MasterConfig.Rpc("127.0.0.1", 50051, "", 0), config.rpc());
+        assertEquals(new MasterConfig.Rpc("127.0.0.1", 50051, "", 0, 1024), config.rpc());
         assertEquals(new MasterConfig.Http("127.0.0.1", 9003, true), config.http());
         assertEquals(new MasterConfig.Security(false, "", "", "", "", ""), config.security());
         assertEquals("mooncake_cluster", config.clusterId());
@@ -98,7 +98,7 @@ class MasterConfigTest {
         assertEquals(config, from(Map.of(), variables));
         assertEquals(config, fromFile("a.yaml", yaml.toString()));
         assertEquals(config, fromFile("a.json", json + "}"));
-        assertEquals(new MasterConfig(new MasterConfig.Rpc("::1", 1, "lo", 2000),
+        assertEquals(new MasterConfig(new MasterConfig.Rpc("::1", 1, "lo", 2000, 17),
             new MasterConfig.Http("::1", 3, false), new MasterConfig.Security(true, "s", "t", "k", "p", "c"), "blue-7",
             new MasterConfig.Leases(4, 5000, 360_000), new MasterConfig.Eviction(0.25, 0.5, false),
             new MasterConfig.Nof(0.125, 0.75, 6), new MasterConfig.Writes(7000, 8000), 9000, "local_first", true,
@@ -108,9 +108,9 @@ class MasterConfigTest {
 
     /** One that is not the default for each but the file itself. */
     private static Map<MasterOption, String> otherValues() {
-        final List<String> values = List.of("1", "::1", "lo", "2", "3", "::1", "false", "true", "s", "t", "k", "p", "c",
-            "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s", "9",
-            "true", "11", "12", "13", "14", "0", "16");
+        final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
+            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s",
+            "9", "true", "11", "12", "13", "14", "0", "16");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();
@@ -139,7 +139,8 @@ class MasterConfigTest {
         "default_kv_lease_ttl             | 99999999999999999h | a time from 1ms to 24h",
         "client_ttl                       | 0      | a time from 1ms to 24h (with ms, s, m or h behind it; a "
             + "bare number is seconds)",
-        "allocation_strategy              | cxl    | random or free_ratio_first or local_first",
+        "allocation_strategy              | cxl    | random or free_ratio_first or ssd_free_ratio_first or "
+            + "local_first",
         "cluster_id                       | a/b    | 1 to 128 letters, digits, '.', '_' or '-'",
         "nof_heartbeat_failures_threshold | 0      | a whole number from 1 to 1000"})
     void shouldRefuseAValueFromEverySource(final String key, final String value, final String allowed) {
@@ -245,6 +246,6 @@ class MasterConfigTest {
         assertEquals("eviction_ratio is 1.5; it must be a number from 0 to below 1",
             problem(() -> new MasterConfig.Eviction(1.5, 0.9, true)));
         assertEquals("rpc_port is -1; it must be a whole number from 0 to 65535",
-            problem(() -> new MasterConfig.Rpc("127.0.0.1", -1, "", 0)));
+            problem(() -> new MasterConfig.Rpc("127.0.0.1", -1, "", 0, 1024)));
     }
 }

@@ -220,6 +220,28 @@ class ConductorTest {
     }
 
     @Test
+    void shouldEndFirstWhatIsOverFirstThoughItCameLast() {
+        final Wait late = submitted(new Wait(CLIENT, 1, 3000));
+        final Put latePut = submitted(new Put(1, 3000));
+        final Wait early = submitted(new Wait(OTHER, 2, 1000));
+        final Put earlyPut = submitted(new Put(2, 2000));
+        conductor.start();
+        final List<Entry> over = List.of(early, earlyPut);
+        for (int i = 0; i < 2; i++) {
+            clock.advance(1000);
+            while (told.size() < i + 1) {
+                Thread.onSpinWait();
+            }
+            assertEquals(over.subList(0, i + 1), told);
+        }
+        clock.advance(1000);
+        while (told.size() < 4) {
+            Thread.onSpinWait();
+        }
+        assertTrue(told.containsAll(List.of(late, latePut)));
+    }
+
+    @Test
     void shouldEndWaitsWithTheirConnectionAndLeaveTheOthers() {
         final Put gone = submitted(new Put(1, 1000));
         final Wait goneToo = submitted(new Wait(CLIENT, 1, 1000));
@@ -318,6 +340,28 @@ class ConductorTest {
         assertTrue(holder.join());
         assertEquals(List.of(other), told);
         assertTrue(conductor.apply(new Exists(KEY)));
+    }
+
+    @Test
+    void shouldApplyOthersCommandsWhileOneIsTold() {
+        final CountDownLatch telling = new CountDownLatch(1);
+        final CompletableFuture<Boolean> slow = Threads.start(() -> conductor.submit(new Entry() {
+            @Override
+            public boolean apply(final Stage stage) {
+                return true;
+            }
+
+            @Override
+            public void deliver() {
+                telling.countDown();
+                await(goOn);
+            }
+        }));
+        await(telling);
+        assertTrue(conductor.apply(new Exists(KEY)));
+        assertFalse(slow.isDone());
+        goOn.countDown();
+        assertTrue(slow.join());
     }
 
     @Test

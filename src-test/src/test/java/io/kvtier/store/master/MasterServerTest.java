@@ -30,6 +30,7 @@ import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.PutStartReply.NoSpace;
 import io.kvtier.store.protocol.PutStartReply.Started;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
@@ -48,15 +49,20 @@ import io.kvtier.transport.rpc.RpcException;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import io.kvtier.transport.rpc.RpcStatus;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A master behind real sockets. */
@@ -142,6 +148,52 @@ class MasterServerTest {
                 assertThrows(StoreException.class, () -> master.apply(held)).code(), held.toString());
         }
         assertEquals(0, master.apply(new ReadStart(KEY, false)).held());
+    }
+
+    /** Its calls are answered by threads of others too, who must not wait for it. */
+    @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldAnswerOthersWhileAClientDoesNotReadAndThenEndIt() throws Exception {
+        server = opened(MasterServer.start(RpcServerConfig.loopback(0).withStallTimeoutMs(1000),
+            MasterSettings.embedded(1, 0.05, 0, 1000)));
+        final RemoteMaster known = client();
+        for (int i = 0; i < 200; i++) {
+            known.apply(new Mount(CLIENT, new SegmentSpec("memory-" + i, Medium.MEMORY, 1 << 20, 4096,
+                new SegmentAddress(new UUID(3, i), "tcp://127.0.0.1:1/a", AccessToken.random()), true)));
+        }
+        final byte[] segments = new MessageWriter().array(0).toBytes();
+        try (Socket greedy = new Socket()) {
+            greedy.setReceiveBufferSize(4096);
+            greedy.connect(server.address());
+            final OutputStream out = greedy.getOutputStream();
+            out.write(frame(1, 0, 0, new MessageWriter().array(4).number(1).number(1).bytes(new byte[32]).text("greedy")
+                .toBytes()));
+            out.write(frame(3, 0, 0, new MessageWriter().array(1).bytes(new byte[0]).toBytes()));
+            final CompletableFuture<Void> asking = Threads.start(() -> {
+                try {
+                    for (int id = 1;; id++) {
+                        out.write(frame(16, 51, id, segments));
+                    }
+                } catch (final IOException e) {
+                    // It has been ended.
+                }
+            });
+            int answered = 0;
+            while (!asking.isDone()) {
+                assertEquals(200, known.apply(new SegmentCommand.Segments()).size());
+                answered++;
+            }
+            assertTrue(answered > 0);
+        }
+        while (server.connections() > 1) {
+            Thread.onSpinWait();
+        }
+        assertEquals(200, known.apply(new SegmentCommand.Segments()).size());
+    }
+
+    private static byte[] frame(final int type, final int code, final long id, final byte[] body) {
+        return ByteBuffer.allocate(24 + body.length).putShort((short) 0x4b52).put((byte) 1).put((byte) type)
+            .putInt(code).putLong(id).putInt(0).putInt(body.length).put(body).array();
     }
 
     @Test

@@ -14,6 +14,9 @@ import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
@@ -78,6 +81,52 @@ class MasterMetricsTest {
     @AfterEach
     void close() {
         master.close();
+    }
+
+    /** A master with nothing but counters, all of them different. */
+    private static final class Counted implements Master {
+        private static final MasterStats STATS = new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+            17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32),
+            new MasterStats.EvictionRuns(33, 34, 35), new MasterStats.EvictionRuns(36, 37, 38),
+            new MasterStats.Allocations(39, 40), new MasterStats.Promoted(41, 42, 43, 44, 45),
+            new MasterStats.Probes(46, 47, 48));
+
+        @Override
+        @SuppressWarnings("unchecked") // Everything else that is asked for is a list.
+        public <R> R apply(final Command<R> command) {
+            return (R) (command instanceof AdminCommand.Statistics ? STATS : List.of());
+        }
+    }
+
+    /** Figures by the order of the counters, sums and the reads that were found written out. */
+    @Test
+    void shouldShowEveryFigureUnderItsName() throws IOException {
+        metrics = new MasterMetrics(new Counted(), new RequestMetrics(), new MasterMetrics.Facts("c", "1", 0), () -> 0);
+        final Map<String, PrometheusText.Family> read = read();
+        final String figures = """
+            master_key_count 1, master_total_capacity_bytes 2, master_allocated_bytes 3, mem_cache_nums_ 4,
+            kvtier_held_replicas 5, master_evicted_key_count_mem 6, kvtier_evictions_without_copy_total 7,
+            file_cache_nums_ 8, kvtier_disk_evictions_total 9, kvtier_offloads_total 10,
+            kvtier_offload_failures_total 11, kvtier_offloads_pending 12, master_promotion_completed_total 13,
+            master_total_nof_capacity_bytes 14, master_nof_allocated_bytes 15, master_evicted_key_count_nof 16,
+            master_evicted_key_count 22, master_total_file_capacity_bytes 17, master_active_clients 18,
+            kvtier_pending_writes 19, master_put_start_discard_cnt 20, master_put_start_release_cnt 21,
+            master_promotion_in_flight 22, master_soft_pin_key_count 23, kvtier_groups 24,
+            master_allocated_file_size_bytes 25, total_get_nums_ 26, mem_cache_hit_nums_ 27,
+            mem_cache_hit_bytes_total 28, kvtier_nof_hits_total 29, kvtier_nof_hit_bytes_total 30,
+            file_cache_hit_nums_ 31, file_cache_hit_bytes_total 32, valid_get_nums_ 87,
+            master_attempted_evictions_mem 33, master_successful_evictions_mem 34, master_evicted_size_bytes_mem 35,
+            master_attempted_evictions_nof 36, master_successful_evictions_nof 37, master_evicted_size_bytes_nof 38,
+            master_attempted_evictions_total 69, master_successful_evictions_total 71, master_evicted_size_bytes 73,
+            master_put_start_alloc_failures_total 39, master_put_start_partial_allocations_total 40,
+            master_promotion_admitted_total 41, master_promotion_completed_bytes_total 42,
+            master_promotion_failed_total 43, master_promotion_cancelled_total 44, master_promotion_expired_total 45,
+            master_nof_heartbeat_success_total 46, master_nof_heartbeat_failure_total 47,
+            master_nof_segments_unmounted_by_heartbeat_total 48""";
+        for (final String figure : figures.split(",\\s+")) {
+            final String[] parts = figure.split(" ");
+            assertEquals(Double.parseDouble(parts[1]), read.get(parts[0]).value(), figure);
+        }
     }
 
     private Map<String, PrometheusText.Family> read() throws IOException {

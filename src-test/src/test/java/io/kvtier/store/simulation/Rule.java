@@ -19,8 +19,8 @@ enum Rule {
     CLOSE_EXPORTS,
     /** Memory that neighbours have mapped is not lent again, but other memory in its place. */
     RENEW_SHARED_MEMORY,
-    /** A client asks now and then for each value on its disk, whether it may have missed its drop. */
-    RECONCILE;
+    /** A client says that values are gone from its disk when they are, not when it asks for more. */
+    ACKNOWLEDGE_DROPS;
 
     /** All of them kept. */
     static final Set<Rule> ALL = Set.copyOf(EnumSet.allOf(Rule.class));

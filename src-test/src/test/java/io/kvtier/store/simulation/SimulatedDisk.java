@@ -6,10 +6,7 @@ import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
-import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
-import io.kvtier.store.protocol.ReadReply;
-import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.simulation.Tally.Kind;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,8 +27,6 @@ final class SimulatedDisk {
     private static final int BATCH = 3;
     private static final int FAIL_ONE_IN = 40;
     private static final long IDLE_MS = 120;
-    /** A fetch that was given up may be applied later, and name drops to nobody. */
-    private static final long RECONCILE_MS = 2000;
 
     private final World world;
     private final SimulatedClient client;
@@ -40,7 +35,7 @@ final class SimulatedDisk {
     private boolean lent;
     private boolean busy;
     private boolean woken;
-    private boolean mayHaveMissedDrops;
+    private long dropsDone;
 
     SimulatedDisk(final World world, final SimulatedClient client) {
         this.world = world;
@@ -63,14 +58,8 @@ final class SimulatedDisk {
         lent = false;
         busy = false;
         woken = false;
-        mayHaveMissedDrops = false;
+        dropsDone = 0;
         idle();
-        reconcileSoon();
-    }
-
-    private void reconcileSoon() {
-        mayHaveMissedDrops = true;
-        client.later(RECONCILE_MS * Timeline.MS, this::reconcileSoon);
     }
 
     private void idle() {
@@ -142,62 +131,25 @@ final class SimulatedDisk {
     }
 
     private void fetchDrops(final long of) {
-        world.network().call(client, new DiskCommand.FetchDrops(client.id(), BATCH), 1, answer -> {
+        final long done = world.keeps(Rule.ACKNOWLEDGE_DROPS) ? dropsDone : DiskCommand.FetchDrops.ALL_NAMED;
+        world.network().call(client, new DiskCommand.FetchDrops(client.id(), BATCH, done), 1, answer -> {
             if (isVoid(of)) {
                 return;
             }
-            if (answer == null) {
-                mayHaveMissedDrops = true;
+            if (answer == null || answer.reply().values().isEmpty()) {
                 fetchOffloads(of);
-            } else if (answer.reply().isEmpty()) {
-                reconcile(of);
-            } else {
-                client.later(client.thinkUs(), () -> {
-                    for (final StoredVersion drop : answer.reply()) {
-                        if (values.remove(drop) != null) {
-                            world.tally().count(Kind.DROPS);
-                        }
-                    }
-                    if (!isVoid(of)) {
-                        fetchDrops(of);
-                    }
-                });
-            }
-        });
-    }
-
-    private void reconcile(final long of) {
-        if (mayHaveMissedDrops && world.keeps(Rule.RECONCILE)) {
-            mayHaveMissedDrops = false;
-            reconcile(of, List.copyOf(values.keySet()), 0);
-        } else {
-            fetchOffloads(of);
-        }
-    }
-
-    /** Asks whether the master knows each value to be here. */
-    private void reconcile(final long of, final List<StoredVersion> all, final int index) {
-        if (index == all.size()) {
-            fetchOffloads(of);
-            return;
-        }
-        final StoredVersion value = all.get(index);
-        world.network().call(client, new ObjectCommand.Query(value.key()), 2, answer -> {
-            if (isVoid(of)) {
                 return;
             }
-            if (answer == null) {
-                mayHaveMissedDrops = true;
-            } else if (!isHere(answer.reply(), value.version()) && values.remove(value) != null) {
-                world.tally().count(Kind.RECONCILED);
-            }
-            reconcile(of, all, index + 1);
+            client.later(client.thinkUs(), () -> {
+                for (final StoredVersion drop : answer.reply().values()) {
+                    world.tally().count(values.remove(drop) == null ? Kind.DROPS_NAMED_AGAIN : Kind.DROPS);
+                }
+                if (!isVoid(of)) {
+                    dropsDone = answer.reply().last();
+                    fetchDrops(of);
+                }
+            });
         });
-    }
-
-    private boolean isHere(final ReadReply reply, final long version) {
-        return reply.version() == version && reply.replicas().stream().anyMatch(replica ->
-            replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(client.id()));
     }
 
     private void fetchOffloads(final long of) {

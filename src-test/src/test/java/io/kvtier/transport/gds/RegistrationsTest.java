@@ -111,7 +111,7 @@ class RegistrationsTest {
         }
     }
 
-    /** A driver over a library that is not linked completely; host memory that is not let go is told by the leak check. */
+    /** A driver over a library not linked completely; host memory that is not let go is told by the leak check. */
     @Test
     void shouldLetHostMemoryGoWhenItCannotBeRegistered() {
         final LinkageError gone = new LinkageError("a class is gone");

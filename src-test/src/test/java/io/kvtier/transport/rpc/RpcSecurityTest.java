@@ -100,11 +100,11 @@ class RpcSecurityTest {
     void shouldWantAWordBeforeItListensBeyondLoopback() {
         final InetSocketAddress everywhere = new InetSocketAddress("0.0.0.0", 0);
         final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
-            () -> new RpcServerConfig(everywhere, null, null, false, false, 10, 4096, 1000, 0));
+            () -> new RpcServerConfig(everywhere, null, null, false, false, 10, 4096, 1000, 0, 1000));
         assertTrue(e.getMessage().contains("0.0.0.0") && e.getMessage().contains("shared secret"), e.getMessage());
 
-        new RpcServerConfig(everywhere, null, null, false, true, 10, 4096, 1000, 0);
-        new RpcServerConfig(everywhere, SECRET, null, false, false, 10, 4096, 1000, 0);
+        new RpcServerConfig(everywhere, null, null, false, true, 10, 4096, 1000, 0, 1000);
+        new RpcServerConfig(everywhere, SECRET, null, false, false, 10, 4096, 1000, 0, 1000);
         assertThrows(IllegalArgumentException.class, () -> SharedSecret.of(new byte[15]));
         assertEquals("SharedSecret[hidden]", SECRET.toString());
     }

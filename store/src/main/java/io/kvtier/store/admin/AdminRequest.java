@@ -161,8 +161,9 @@ final class AdminRequest {
     /** Names in a list or a parameter that is repeated, or in one text, separated by commas. */
     List<String> names(final String name, final int most) {
         final List<String> given = parameters.getOrDefault(name, List.of());
-        final List<String> names = (given.size() == 1 && !lists.contains(name) ? List.of(given.getFirst().split(",")) : given).stream()
-            .filter(text -> !text.isEmpty()).toList();
+        final boolean oneText = given.size() == 1 && !lists.contains(name);
+        final List<String> all = oneText ? List.of(given.getFirst().split(",")) : given;
+        final List<String> names = all.stream().filter(text -> !text.isEmpty()).toList();
         if (names.isEmpty() || names.size() > most) {
             throw bad("'" + name + "' has " + names.size() + " names; it must have 1 to " + most);
         }

@@ -9,6 +9,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.RareLog;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.net.InetSocketAddress;
@@ -18,8 +19,9 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,15 +37,16 @@ import javax.net.ssl.SSLParameters;
  * from system properties of the whole process ({@code sun.net.httpserver.maxReqTime}, {@code maxRspTime}): whoever
  * owns the process sets them.
  *
- * <p><b>Threading:</b> thread-safe; {@value #THREADS} platform threads, daemons, of which at most {@value #LISTINGS}
- * are busy with listings, so that a client that does not read one cannot keep others from being answered.
+ * <p><b>Threading:</b> thread-safe; a platform thread, a daemon, for each request that arrives or is answered, and
+ * {@value #THREADS} at most: the JDK's server reads a request on the thread that answers it, so that with a few threads
+ * as many clients that send half a request would keep all others from being answered. At most {@value #LISTINGS} of
+ * them are busy with listings. Who is one too many is hung up on.
  * <b>Lifetime:</b> {@link #close()} waits for answers under way, but not long.
  */
 public final class AdminServer implements AutoCloseable {
     private static final Logger LOG = System.getLogger(AdminServer.class.getName());
-    private static final int THREADS = 8;
+    private static final int THREADS = 256;
     private static final int LISTINGS = 4;
-    private static final int QUEUE = 64;
     private static final long IDLE_S = 10;
     private static final long CLOSE_WAIT_MS = 2000;
     private static final Set<String> LISTING_PATHS = Set.of("/get_all_keys", "/get_segments_detail", "/metrics");
@@ -54,16 +57,16 @@ public final class AdminServer implements AutoCloseable {
     private final Map<String, Map<String, Page>> pages;
     private final Semaphore listings = new Semaphore(LISTINGS);
     private final Gate requests = new Gate();
+    private final RareLog notes = new RareLog(LOG);
 
     private AdminServer(final AdminConfig config, final HttpServer server, final Map<String, Map<String, Page>> pages) {
         this.config = config;
         this.server = server;
         this.pages = pages;
         final AtomicInteger numbers = new AtomicInteger();
-        this.threads = new ThreadPoolExecutor(THREADS, THREADS, IDLE_S, TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(QUEUE), task -> Thread.ofPlatform().daemon()
-                .name("kvtier-admin-" + numbers.incrementAndGet()).unstarted(task));
-        this.threads.allowCoreThreadTimeOut(true);
+        this.threads = new ThreadPoolExecutor(0, THREADS, IDLE_S, TimeUnit.SECONDS, new SynchronousQueue<>(),
+            task -> Thread.ofPlatform().daemon().name("kvtier-admin-" + numbers.incrementAndGet()).unstarted(task),
+            this::refuse);
     }
 
     /**
@@ -151,6 +154,14 @@ public final class AdminServer implements AutoCloseable {
         }
         server.stop(0);
         threads.shutdownNow();
+    }
+
+    /** What is thrown out of here ends the connection. */
+    private void refuse(final Runnable request, final ThreadPoolExecutor full) {
+        if (!full.isShutdown()) {
+            notes.warn("too many HTTP requests at a time; the limit is " + THREADS, () -> "a client was hung up on");
+        }
+        throw new RejectedExecutionException("all threads are busy");
     }
 
     private void handle(final HttpExchange exchange) throws IOException {

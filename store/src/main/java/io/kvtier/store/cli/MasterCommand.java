@@ -76,6 +76,9 @@ final class MasterCommand implements Callable<Integer> {
             final MasterConfig config = MasterConfig.read(given(), environment);
             config.warnings().forEach(warning -> say("note: " + warning));
             plan = MasterProcess.plan(config);
+            if (!plan.note().isEmpty()) {
+                say("note: " + plan.note());
+            }
         } catch (final IllegalArgumentException e) {
             say(e.getMessage());
             return Main.WRONG_USE;

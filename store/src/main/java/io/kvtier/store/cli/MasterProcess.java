@@ -16,6 +16,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 
@@ -24,8 +25,9 @@ final class MasterProcess implements AutoCloseable {
     /** Milliseconds for which a client's disk that failed is sent nothing. */
     private static final long DISK_RETRY_MS = 10_000;
     /** Seconds in which an HTTP request must have arrived and an answer must have been read; see the JDK's server. */
-    private static final String[][] HTTP_LIMITS = {{"sun.net.httpserver.maxReqTime", "10"},
-        {"sun.net.httpserver.maxRspTime", "300"}, {"jdk.httpserver.maxConnections", "256"}};
+    private static final Map<String, String> HTTP_LIMITS =
+        Map.of("sun.net.httpserver.maxReqTime", "10", "sun.net.httpserver.maxRspTime", "300");
+    private static final String HTTP_CONNECTIONS = "jdk.httpserver.maxConnections";
 
     private final Plan plan;
     private final MasterServer rpcServer;
@@ -38,8 +40,10 @@ final class MasterProcess implements AutoCloseable {
      * @param config the configuration.
      * @param rpc    where calls are taken.
      * @param http   where HTTP is answered.
+     * @param files  how many connections of either.
+     * @param note   what is not as the configuration wants it, for people; empty when all is.
      */
-    record Plan(MasterConfig config, RpcServerConfig rpc, AdminConfig http) {
+    record Plan(MasterConfig config, RpcServerConfig rpc, AdminConfig http, FileShares files, String note) {
     }
 
     private MasterProcess(final Plan plan, final MasterServer rpcServer, final AdminServer http, final MetricsLog log) {
@@ -64,9 +68,13 @@ final class MasterProcess implements AutoCloseable {
         final SSLContext tls = open(MasterOption.TLS_KEYSTORE, files.keystore(), keystore -> SecurityFiles.tls(keystore,
             Path.of(files.passwordFile()), mutual ? Path.of(files.truststore()) : null));
         final RpcServerConfig known = RpcServerConfig.loopback(0);
-        return new Plan(config, new RpcServerConfig(rpc, secret, tls, mutual, files.insecure(), known.maxConnections(),
-            known.maxBodyBytes(), known.handshakeTimeoutMs(), known.drainTimeoutMs()),
-            new AdminConfig(http, token, tls, mutual, files.insecure(), config.clusterId()));
+        final FileShares shares = FileShares.of(config.rpc().maxConnections(), FileShares.limit());
+        return new Plan(config, new RpcServerConfig(rpc, secret, tls, mutual, files.insecure(), shares.calls(),
+            known.maxBodyBytes(), known.handshakeTimeoutMs(), known.drainTimeoutMs(), known.stallTimeoutMs()),
+            new AdminConfig(http, token, tls, mutual, files.insecure(), config.clusterId()), shares,
+            shares.calls() == config.rpc().maxConnections() ? "" : MasterOption.RPC_MAX_CONNECTIONS.key() + " is "
+                + config.rpc().maxConnections() + ", and the process may have " + FileShares.limit()
+                + " files open: it takes " + shares.calls() + " connections; raise ulimit -n for more");
     }
 
     private static String token(final Path file) {
@@ -95,11 +103,8 @@ final class MasterProcess implements AutoCloseable {
      * @throws IOException when an address is taken, naming it.
      */
     static MasterProcess start(final Plan plan) throws IOException {
-        for (final String[] limit : HTTP_LIMITS) {
-            if (System.getProperty(limit[0]) == null) {
-                System.setProperty(limit[0], limit[1]);
-            }
-        }
+        HTTP_LIMITS.forEach(MasterProcess::setUnlessSet);
+        setUnlessSet(HTTP_CONNECTIONS, String.valueOf(plan.files().http()));
         final RequestMetrics requests = new RequestMetrics();
         final MasterServer server = listen(MasterOption.RPC_PORT,
             () -> MasterServer.start(plan.rpc(), settings(plan.config()), requests));
@@ -116,6 +121,12 @@ final class MasterProcess implements AutoCloseable {
         } catch (final IOException | RuntimeException e) {
             server.close();
             throw e;
+        }
+    }
+
+    private static void setUnlessSet(final String property, final String value) {
+        if (System.getProperty(property) == null) {
+            System.setProperty(property, value);
         }
     }
 
@@ -150,7 +161,7 @@ final class MasterProcess implements AutoCloseable {
                 config.nof().failures()),
             new MasterSettings.Pins(config.leases().softPinMs(), config.leases().maxSoftPinMs()),
             new MasterSettings.Tasks(tasks.maxPending(), tasks.maxProcessing(), tasks.maxFinished(), tasks.pendingMs(),
-                tasks.processingMs(), tasks.maxRetries()),
+                tasks.processingMs(), tasks.maxRetries() + 1),
             config.multiTenants(),
             MasterSettings.Strategy.valueOf(config.allocationStrategy().toUpperCase(Locale.ROOT)));
     }

@@ -1,17 +1,21 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.NofConfig;
 import io.kvtier.store.client.ConnectedStore;
 import java.nio.file.Path;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /** {@code kvtier node}. */
 @Command(name = "node", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Lends memory, and perhaps a disk, to the store until it is asked to end (SIGTERM or SIGINT). Prints "
-        + "one line when it is ready.",
+    description = "Lends memory, and perhaps a disk or block devices, to the store until it is asked to end (SIGTERM "
+        + "or SIGINT). Prints one line when it is ready.",
     footer = {"", "What is lent is taken back in good order at the end: values in its memory are gone from the store, "
         + "those on its disk are there again when a node is started on the same directory.",
+        "A block device is used as a whole: it must be blank (its first MiB all zeros) or have been lent before, and "
+            + "must not be mounted. All processes of the store reach it by the same path. Its values go with the node.",
         "Exit status: 0 ended when asked, 1 failed, 2 wrong use."})
 final class NodeCommand extends ClientCommand {
     @Option(names = "--memory-bytes", paramLabel = "BYTES", defaultValue = "1G", converter = ByteSize.class,
@@ -28,6 +32,19 @@ final class NodeCommand extends ClientCommand {
     @Option(names = "--staging-bytes", paramLabel = "BYTES", defaultValue = "64M", converter = ByteSize.class,
         description = "Memory through which others read the disk (default: ${DEFAULT-VALUE}).")
     private long stagingBytes;
+
+    @Option(names = "--nof-device", paramLabel = "PATH[:BYTES]", converter = NofDeviceArgument.class,
+        description = "Block device to lend, an NVMe-oF namespace that the kernel has attached or any other; or a "
+            + "file, made when it is absent. Without BYTES all of it; may be given several times.")
+    private List<NofConfig.Device> nofDevices = List.of();
+
+    @Option(names = "--nof-probe-ms", paramLabel = "MS", defaultValue = "10000",
+        description = "Time between two looks at a block device (default: ${DEFAULT-VALUE}).")
+    private long nofProbeMs;
+
+    @Option(names = "--nof-probe-timeout-ms", paramLabel = "MS", defaultValue = "1000",
+        description = "Time after which such a look counts as failed (default: ${DEFAULT-VALUE}).")
+    private long nofProbeTimeoutMs;
 
     @Option(names = "--name", paramLabel = "NAME", description = "What the node calls itself (default: pid@host).")
     private String name;
@@ -56,7 +73,8 @@ final class NodeCommand extends ClientCommand {
 
     @Override
     ConnectConfig.Builder settings(final ConnectConfig.Builder config) {
-        allow(memoryBytes > 0 || diskBytes > 0, "--memory-bytes and --disk-bytes are both 0; there is nothing to lend");
+        allow(memoryBytes > 0 || diskBytes > 0 || !nofDevices.isEmpty(),
+            "--memory-bytes and --disk-bytes are both 0, and there is no --nof-device; there is nothing to lend");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
         if (name != null) {
             config.name(name);
@@ -64,8 +82,9 @@ final class NodeCommand extends ClientCommand {
         if (hostId != null) {
             config.hostId(hostId);
         }
-        return config.memoryBytes(memoryBytes).disk(dir, diskBytes).stagingBytes(stagingBytes)
-            .segmentName(segmentName).listen(listen, advertise).open(insecure);
+        nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
+        return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
+            .stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise).open(insecure);
     }
 
     @Override

@@ -29,6 +29,11 @@ final class PutCommand extends ClientCommand {
         description = "Copies in memory, each lent by another (default: ${DEFAULT-VALUE}).")
     private int replicas;
 
+    @Option(names = "--nof-replicas", paramLabel = "N", defaultValue = "0",
+        description = "Copies on block devices; one beside one in memory does without either (default: "
+            + "${DEFAULT-VALUE}).")
+    private int nofReplicas;
+
     @Option(names = "--replace", description = "Replace the value that the key has.")
     private boolean replace;
 
@@ -55,8 +60,8 @@ final class PutCommand extends ClientCommand {
     @Override
     int run(final ConnectedStore store) throws IOException {
         final ObjectKey name = ObjectKey.of(tenant(), key);
-        PutOptions options = PutOptions.DEFAULT.withReplicas(replicas).withChecksum(checksum).withHardPin(hardPin)
-            .withPreferredSegments(segments);
+        PutOptions options = PutOptions.DEFAULT.withNofReplicas(nofReplicas).withReplicas(replicas)
+            .withChecksum(checksum).withHardPin(hardPin).withPreferredSegments(segments);
         if (softPinMs != null) {
             options = options.withSoftPin(SoftPin.forMillis(softPinMs));
         }
@@ -71,7 +76,8 @@ final class PutCommand extends ClientCommand {
             say(outcome + ": " + name + " was not stored; " + switch (outcome) {
                 case ALREADY_EXISTS -> "the key has a value, --replace replaces it";
                 case BEING_WRITTEN -> "somebody else is writing it";
-                default -> "there is no room for it: no process lends enough memory, or all of it is in use";
+                default -> "there is no room for it: no process lends enough memory (or block devices), or all of it "
+                    + "is in use";
             });
             return Main.FAILED;
         }

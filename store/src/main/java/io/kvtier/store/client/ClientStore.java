@@ -271,7 +271,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                     state.diskEvictions()),
                 counters.misses.sum(), state.offloads(), state.offloadFailures(), state.promotions(),
                 new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
-                counters.putWaits.sum());
+                counters.putWaits.sum(), counters.lateReads.sum());
         });
     }
 

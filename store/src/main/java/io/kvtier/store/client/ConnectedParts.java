@@ -35,7 +35,8 @@ import org.agrona.CloseHelper;
  *
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
- * the disk; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it takes.
+ * the disk, {@code kvtier-nof} looks at block devices; none waits for another. <b>Lifetime:</b> closed by one thread at
+ * a time; as often as it takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
@@ -60,6 +61,8 @@ final class ConnectedParts {
     private Exports exports;
     private LentMemory lent;
     private ConnectedMemory memory;
+    private LentDevices lentDevices;
+    private BlockDevices devices;
     private DiskTier disk;
     private OwnerEndpoint endpoint;
     private OwnerReads owners;
@@ -92,6 +95,9 @@ final class ConnectedParts {
         lent = config.memoryBytes() == 0 ? null
             : new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm());
         memory = new ConnectedMemory(lent, segments, engine, staging);
+        lentDevices = LentDevices.open(clientId, master, config.nof(), hooks.files());
+        devices = new BlockDevices(master, lentDevices.endpoints(), () -> FileEngines.open(hooks, true,
+            config.ioThreads(), config.closeTimeoutMs()), staging, config.transferTimeoutMs());
         replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
         owners = new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging, counters,
             config.rpcTimeoutMs(), config.transferTimeoutMs()));
@@ -100,12 +106,13 @@ final class ConnectedParts {
             endpoint = new OwnerEndpoint(rpcServer(), exports,
                 new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk);
         }
-        mounts = new Mounts(clientId, master, lent, disk, endpointAddress());
+        mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpointAddress());
         // Again, with the endpoint.
         liveness = new Liveness(master, ping(endpointAddress()), master.apply(ping(endpointAddress())), chores,
             duties());
         mounts.mount();
         liveness.start();
+        lentDevices.start(liveness::isSettled);
         if (serves) {
             work = new WorkLoop(master, clientId, this::workQueued);
             work.start();
@@ -136,7 +143,7 @@ final class ConnectedParts {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
         return new RpcServerConfig(new InetSocketAddress(config.bindHost(), 0), config.secret(), config.tls(), false,
             config.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.closeTimeoutMs());
+            config.closeTimeoutMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {
@@ -153,7 +160,7 @@ final class ConnectedParts {
         return new Liveness.Duties() {
             @Override
             public boolean lends() {
-                return lent != null || disk != null;
+                return lent != null || disk != null || lentDevices.isLending();
             }
 
             @Override
@@ -167,6 +174,7 @@ final class ConnectedParts {
             @Override
             public void tick() {
                 segments.sweep();
+                devices.sweep();
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }
@@ -204,11 +212,11 @@ final class ConnectedParts {
 
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
-        final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, disk, owners, counters),
-            new Reader.Terms(false, config.verify(), config.transferTimeoutMs()));
+        final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, owners,
+            counters), new Reader.Terms(false, config.verify(), config.transferTimeoutMs()));
         final Writer writer = new Writer(clientId, master,
-            new WaitingStarts(master, gate, counters, config.putTimeoutMs()), memory, counters,
-            config.transferTimeoutMs());
+            new WaitingStarts(master, gate, counters, config.putTimeoutMs()), memory, devices,
+            counters, config.transferTimeoutMs());
         return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.tenant());
     }
 
@@ -221,6 +229,7 @@ final class ConnectedParts {
         if (lent != null && lent.address() != null) {
             all.addAll(Arrays.asList(lent.address().endpoint().split(" ")));
         }
+        all.addAll(lentDevices.endpoints().values());
         if (endpoint != null) {
             all.add(endpointAddress());
         }
@@ -240,6 +249,9 @@ final class ConnectedParts {
         if (replications != null) {
             replications.stop();
         }
+        if (lentDevices != null) {
+            lentDevices.stop();
+        }
         try {
             CloseHelper.closeAll(work, copies, chores, endpoint, disk);
         } finally {
@@ -255,11 +267,15 @@ final class ConnectedParts {
         return closed;
     }
 
+    private boolean isStagingInUse() {
+        return engine != null && engine.abandoned() || devices != null && devices.isAbandoned();
+    }
+
     private void release() {
         try {
-            CloseHelper.closeAll(liveness, owners, segments, lent, exports, engine);
+            CloseHelper.closeAll(liveness, owners, segments, lent, exports, devices, lentDevices, engine);
         } finally {
-            CloseHelper.closeAll(engine == null || !engine.abandoned() ? staging : null, master);
+            CloseHelper.closeAll(isStagingInUse() ? null : staging, master);
         }
     }
 }

@@ -113,8 +113,8 @@ public final class ConnectedStore extends ClientStore {
     /**
      * Where others reach what this client lends, for people.
      *
-     * @return addresses of its memory, best first, and of the endpoint through which its disk is read; empty for a
-     *         client that lends nothing.
+     * @return addresses of its memory, best first, of its block devices, and of the endpoint through which its disk is
+     *         read; empty for a client that lends nothing.
      */
     public List<String> addresses() {
         return all.addresses();

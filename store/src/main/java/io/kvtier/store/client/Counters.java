@@ -22,6 +22,8 @@ final class Counters {
     final LongAdder ioErrors = new LongAdder();
     /** Disk reads whose bytes were wrong. */
     final LongAdder checksumMismatches = new LongAdder();
+    /** Reads whose lease was over when their bytes were there. */
+    final LongAdder lateReads = new LongAdder();
     /** Puts that waited for room. */
     final LongAdder putWaits = new LongAdder();
 }

@@ -5,7 +5,6 @@ import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.config.TentConfig;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -14,16 +13,8 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
-import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.Transport;
-import io.kvtier.transport.file.PosixTransport;
-import io.kvtier.transport.file.UringConfig;
-import io.kvtier.transport.file.UringTransport;
-import io.kvtier.transport.memory.MemoryTransport;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.UUID;
 import org.agrona.CloseHelper;
 
@@ -47,6 +38,8 @@ final class DiskTier implements AutoCloseable {
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
+    /** Up to which number values that the master has forgotten are gone; of the offloader's thread. */
+    private long dropsDone;
 
     /**
      * What a get wants of the disk.
@@ -74,7 +67,8 @@ final class DiskTier implements AutoCloseable {
 
     static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        final TransferEngine engine = openEngine(settings, hooks);
+        final TransferEngine engine = FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
+            settings.closeTimeoutMs());
         StorageBackend backend = null;
         try {
             backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
@@ -84,24 +78,6 @@ final class DiskTier implements AutoCloseable {
             CloseHelper.closeAll(backend, engine);
             throw e;
         }
-    }
-
-    /**
-     * Files by the C library, whose reads a calling thread does by itself; where {@code MC_TENT_CONF} is set, by the
-     * transports for files that it switches on.
-     */
-    private static TransferEngine openEngine(final DiskSettings settings, final StoreHooks hooks) {
-        final TransferConfig base =
-            new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), settings.closeTimeoutMs());
-        final Optional<TentConfig> tent = TentConfig.from(hooks.environment());
-        tent.ifPresent(set -> set.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
-        final List<Transport> transports = new ArrayList<>();
-        transports.add(new MemoryTransport());
-        if (tent.isPresent() && tent.get().uring()) {
-            transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, settings.directIo()));
-        }
-        transports.add(new PosixTransport(hooks.files(), settings.ioThreads(), settings.directIo()));
-        return TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
     }
 
     /**
@@ -125,13 +101,17 @@ final class DiskTier implements AutoCloseable {
         offloader.start();
     }
 
-    /** Removes what the master has forgotten since the last time. */
+    /**
+     * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
+     * By the offloader's thread, so that nothing that is removed is stored again meanwhile.
+     */
     void removeDropped() {
-        List<DiskCommand.StoredVersion> dropped;
-        do {
-            dropped = master.apply(new DiskCommand.FetchDrops(clientId, STEP));
-            dropped.forEach(value -> removeQuietly(value.key(), value.version()));
-        } while (!dropped.isEmpty());
+        DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        while (!drops.values().isEmpty()) {
+            drops.values().forEach(value -> removeQuietly(value.key(), value.version()));
+            dropsDone = drops.last();
+            drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        }
     }
 
     /** The master has work for this disk. Never blocks. */

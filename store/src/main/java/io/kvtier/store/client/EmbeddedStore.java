@@ -100,11 +100,11 @@ public final class EmbeddedStore extends ClientStore {
             throw e;
         }
         final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of());
-        final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, disk, null, counters),
+        final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, null, counters),
             Reader.Terms.HELD);
         final Writer writer = new Writer(clientId, master,
-            new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, counters,
-            Long.MAX_VALUE);
+            new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, null,
+            counters, Long.MAX_VALUE);
         return new EmbeddedStore(config, signals, master, memory,
             new Parts(master, reader, writer, disk, gate, counters, ObjectKey.DEFAULT_TENANT));
     }

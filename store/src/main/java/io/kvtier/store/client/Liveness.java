@@ -39,10 +39,13 @@ final class Liveness implements AutoCloseable {
     private boolean silent;
     /** Lending anew has failed; the master knows this client by its pings and does not ask again. */
     private volatile boolean retry;
+    private volatile boolean settled;
 
     /** What is to be done when the time has come. */
     interface Duties {
-        /** Whether it lends anything: who does not is asked for it by every ping, and has nothing to do. */
+        /**
+         * Whether it lends anything: who does not is asked for it by every ping, and has nothing to do. Must not block.
+         */
         boolean lends();
 
         /** Lends everything anew; may block. */
@@ -98,17 +101,27 @@ final class Liveness implements AutoCloseable {
                 duties.lends() && (reply.status() == ClientStatus.NEED_REMOUNT || reply.term() != term);
             term = reply.term();
             forgotten |= news && before == mounted.get() && !mounting.get();
+            settled = !forgotten && !mounting.get();
             if (forgotten && mounting.compareAndSet(false, true)) {
                 forgotten = false;
                 chores.execute(this::remount);
             }
         } catch (final StoreException e) {
+            settled = false;
             unheard(e);
         } catch (final RejectedExecutionException e) {
             // The store is being closed.
             mounting.set(false);
         }
         duties.tick();
+    }
+
+    /**
+     * Whether the last ping was answered, and nothing is to be lent anew. Before, nothing may be lent alone: the master
+     * would take the client for one that lends everything again.
+     */
+    boolean isSettled() {
+        return settled;
     }
 
     private void remount() {

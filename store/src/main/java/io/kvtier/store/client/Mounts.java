@@ -22,25 +22,32 @@ final class Mounts {
     private final UUID clientId;
     private final Master master;
     private final LentMemory memory;
+    private final LentDevices devices;
     private final DiskTier disk;
     private final String endpoint;
     private volatile Locality locality;
 
     /**
-     * What may be lent; each null for nothing.
+     * What may be lent.
      *
-     * @param memory   memory.
-     * @param disk     a disk.
+     * @param memory   memory; null for none.
+     * @param devices  block devices, maybe none.
+     * @param disk     a disk; null for none.
      * @param endpoint where it is read by others.
      */
-    Mounts(final UUID clientId, final Master master, final LentMemory memory, final DiskTier disk,
-        final String endpoint) {
+    Mounts(final UUID clientId, final Master master, final LentMemory memory, final LentDevices devices,
+        final DiskTier disk, final String endpoint) {
         this.clientId = clientId;
         this.master = master;
         this.memory = memory;
+        this.devices = devices;
         this.disk = disk;
         this.endpoint = endpoint;
-        this.locality = new Locality(clientId, Set.of(), Set.of());
+        this.locality = near(Set.of());
+    }
+
+    private Locality near(final Set<UUID> segments) {
+        return new Locality(clientId, segments, devices.endpoints().keySet());
     }
 
     /** What is near. */
@@ -52,11 +59,12 @@ final class Mounts {
     void mount() {
         if (memory != null) {
             unmountMemory();
-            locality = new Locality(clientId, Set.of(), Set.of());
+            locality = near(Set.of());
             final SegmentCommand.SegmentSpec spec = memory.renew();
-            locality = new Locality(clientId, Set.of(spec.address().segmentId()), Set.of());
+            locality = near(Set.of(spec.address().segmentId()));
             master.apply(new SegmentCommand.Mount(clientId, spec));
         }
+        devices.mount();
         mountDisk();
     }
 
@@ -73,6 +81,7 @@ final class Mounts {
             if (disk != null) {
                 master.apply(new DiskCommand.UnmountDisk(clientId));
             }
+            devices.unmount();
             unmountMemory();
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the master could not be told that this client leaves; it takes it "

@@ -15,11 +15,13 @@ import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.store.storage.StoredValue;
+import io.kvtier.transport.RareLog;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
@@ -32,6 +34,8 @@ import org.agrona.CloseHelper;
 final class Offloader implements AutoCloseable {
     /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
     private static final long BATCH_BYTES = 32L << 20;
+    /** A pause before the master is asked again that could not be. */
+    private static final long RETRY_MS = 500;
     private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
 
     private final UUID clientId;
@@ -46,6 +50,7 @@ final class Offloader implements AutoCloseable {
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicBoolean unsettled = new AtomicBoolean();
+    private final RareLog notes = new RareLog(LOG);
     private volatile boolean stopping;
 
     Offloader(final UUID clientId, final Master master, final StorageBackend backend, final ReplicaMemory memory,
@@ -100,21 +105,49 @@ final class Offloader implements AutoCloseable {
     }
 
     private void run() {
+        boolean again = false;
         while (!stopping) {
-            work.acquireUninterruptibly();
-            work.drainPermits();
+            awaitWork(again);
+            again = false;
             try {
-                if (dropped.getAndSet(false)) {
-                    removeDropped.run();
+                if (dropped.get()) {
+                    removeAllDropped();
                 }
                 offloadAll();
             } catch (final StoreException e) {
-                // What was fetched and not answered the master gives again when it has waited long enough.
-                LOG.log(System.Logger.Level.WARNING, "the master could not be asked what to offload: {0}",
-                    e.getMessage());
+                // The announcement was taken, and nobody repeats it; the master names again what was not answered.
+                again = true;
+                notes.warn("the master could not be asked what to offload or remove", e::getMessage);
             } catch (final RuntimeException e) {
                 // A fault of the store. The thread lives on: without it every put would wait for room in vain.
                 LOG.log(System.Logger.Level.ERROR, "an offload ended in an unforeseen way", e);
+            }
+        }
+    }
+
+    private void awaitWork(final boolean again) {
+        if (again) {
+            try {
+                work.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS);
+            } catch (final InterruptedException e) {
+                LOG.log(System.Logger.Level.DEBUG, "interrupted; the master is asked at once");
+            }
+        } else {
+            work.acquireUninterruptibly();
+        }
+        work.drainPermits();
+    }
+
+    private void removeAllDropped() {
+        // Before: what is announced from here on is looked for once more.
+        dropped.set(false);
+        boolean done = false;
+        try {
+            removeDropped.run();
+            done = true;
+        } finally {
+            if (!done) {
+                dropped.set(true);
             }
         }
     }

@@ -28,8 +28,9 @@ import java.util.function.Supplier;
  * Gets: asks the master, picks a replica, copies; when it cannot be read, the next one, and in the end a miss.
  *
  * <p>In the master's own process a memory replica is held from the answer to the end of the copy. Elsewhere a lease
- * says for how long it stays: it counts from before the master was asked, and is looked at when the bytes are there.
- * After its end they may be another value's, are not given out, and the master is asked again.
+ * says for how long it stays, or one on a block device: it counts from before the master was asked, and is looked at
+ * when the bytes are there. After its end they may be another value's, are not given out, and the master is asked
+ * again.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -54,12 +55,13 @@ final class Reader {
      * @param locality what is near.
      * @param master   knows the replicas.
      * @param memory   reaches those in memory.
+     * @param devices  reaches those on block devices; null where there are none.
      * @param disk     this client's own; null without one.
      * @param owners   reach other clients' disks; null where there are none.
      * @param counters of the store.
      */
-    record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, DiskTier disk, OwnerReads owners,
-                   Counters counters) {
+    record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, BlockDevices devices,
+                   DiskTier disk, OwnerReads owners, Counters counters) {
     }
 
     /**
@@ -145,6 +147,8 @@ final class Reader {
         final Move move = switch (replica.descriptor()) {
             case ReplicaDescriptor.Memory memory -> sources.memory().startRead(memory, request.offset(), length,
                 request.target(), terms.timeoutMs());
+            case ReplicaDescriptor.Nof nof when sources.devices() != null -> sources.devices().startRead(nof,
+                request.offset(), length, request.target(), terms.timeoutMs());
             case ReplicaDescriptor.LocalDisk own when isOwn(own) ->
                 sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
             case ReplicaDescriptor.LocalDisk other when sources.owners() != null -> sources.owners()
@@ -171,13 +175,20 @@ final class Reader {
             read.failed(copy.replica(), isOwnDisk(copy.replica()) || isOver(read));
             return null;
         }
-        if (memory && isOver(read)) {
+        // A lease keeps ranges of memory and of block devices from being given to others.
+        if ((memory || copy.replica().type() == ReplicaType.NOF) && isOver(read)) {
             tooLate(read);
             return null;
         }
         // A value from this client's own disk has been compared.
         if (!isOwnDisk(copy.replica()) && !isIntact(read, copy.length())) {
-            read.failed(copy.replica(), false);
+            final boolean device = copy.replica().type() == ReplicaType.NOF;
+            if (device) {
+                // It is the right device, so nobody else would find better bytes there.
+                sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
+                    read.object().version(), copy.replica().id()));
+            }
+            read.failed(copy.replica(), device);
             return null;
         }
         if (memory) {
@@ -192,6 +203,7 @@ final class Reader {
     }
 
     private void tooLate(final ObjectRead read) {
+        sources.counters().lateReads.increment();
         if (read.late() == MOST_LATE) {
             throw new StoreException(ErrorCode.LEASE_EXPIRED, "value " + read.request().key() + " of "
                 + read.object().size() + " bytes took longer to read than its lease of " + read.object().leaseMs()

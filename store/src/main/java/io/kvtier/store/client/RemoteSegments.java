@@ -23,8 +23,14 @@ final class RemoteSegments implements AutoCloseable {
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final TransferEngine engine;
+    private final Opener opener;
     private final Map<UUID, FutureTask<Opened>> opened = new ConcurrentHashMap<>();
+
+    /** Opens segments. */
+    interface Opener {
+        /** Opens a segment; what it throws says why it could not. May block. */
+        Segment open(SegmentAddress address);
+    }
 
     /** A segment, or why it could not be opened. */
     static final class Opened {
@@ -32,6 +38,7 @@ final class RemoteSegments implements AutoCloseable {
         private final Segment segment;
         private final String problem;
         private final Gate gate = new Gate();
+        private final SyncGroup syncs = new SyncGroup();
         private volatile long usedNanos = System.nanoTime();
 
         Opened(final UUID id, final Segment segment, final String problem) {
@@ -49,6 +56,11 @@ final class RemoteSegments implements AutoCloseable {
             return problem;
         }
 
+        /** Makes what was written to it durable. */
+        SyncGroup syncs() {
+            return syncs;
+        }
+
         /** Ends a use that {@link RemoteSegments#enter} began. */
         void leave() {
             usedNanos = System.nanoTime();
@@ -60,8 +72,14 @@ final class RemoteSegments implements AutoCloseable {
         }
     }
 
+    /** Segments by the addresses that they come with. */
     RemoteSegments(final TransferEngine engine) {
-        this.engine = engine;
+        this(address -> first(engine, address));
+    }
+
+    /** Segments that are opened in another way. */
+    RemoteSegments(final Opener opener) {
+        this.opener = opener;
     }
 
     /** Begins to use a segment; to be {@linkplain Opened#leave left}, even when it could not be opened. */
@@ -108,19 +126,27 @@ final class RemoteSegments implements AutoCloseable {
         }
     }
 
-    /** The first of its addresses that can be opened. */
     private Opened open(final SegmentAddress address) {
+        try {
+            return new Opened(address.segmentId(), opener.open(address), null);
+        } catch (final RuntimeException e) {
+            return new Opened(address.segmentId(), null, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** The first of its addresses that can be opened. */
+    private static Segment first(final TransferEngine engine, final SegmentAddress address) {
         final StringBuilder problems = new StringBuilder();
         for (final String one : address.endpoint().split(" ")) {
             try {
                 if (!one.isEmpty()) {
-                    return new Opened(address.segmentId(), engine.openSegment(one, address.accessToken()), null);
+                    return engine.openSegment(one, address.accessToken());
                 }
             } catch (final RuntimeException e) {
                 problems.append(problems.isEmpty() ? "" : "; ").append(one).append(": ").append(e.getMessage());
             }
         }
-        return new Opened(address.segmentId(), null, problems.isEmpty() ? "segment " + address.segmentId()
+        throw new IllegalStateException(problems.isEmpty() ? "segment " + address.segmentId()
             + " has no address for other processes" : problems.toString());
     }
 

@@ -11,19 +11,27 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A value on its way into the memory that the master gave it.
+ * A value on its way to the places that the master gave it, in memory and on block devices.
+ *
+ * <p>Where one replica of each was asked for, either is enough; else all that there are have to be written.
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> {@link #finish} is called once after {@link #start}, whatever
  * happened; before it the caller's memory is in use.
  */
 final class ValueWrite {
+    private static final System.Logger LOG = System.getLogger(ValueWrite.class.getName());
+
     private final int index;
     private final Writer.Value value;
     private final PutStartReply.Started started;
     private final long size;
     private final List<ReplicaDescriptor.Memory> memories;
+    private final List<ReplicaDescriptor.Nof> places;
     private long checksum;
-    private Move move;
+    private Move toMemory;
+    private Move toDevices;
+    private boolean inMemory;
+    private boolean onDevices;
     private Throwable failure;
 
     ValueWrite(final int index, final Writer.Value value, final PutStartReply.Started started, final long size) {
@@ -32,6 +40,7 @@ final class ValueWrite {
         this.started = started;
         this.size = size;
         this.memories = memories(started.replicas());
+        this.places = memories.size() == started.replicas().size() ? List.of() : places(started.replicas());
     }
 
     private static List<ReplicaDescriptor.Memory> memories(final List<Replica> replicas) {
@@ -47,15 +56,34 @@ final class ValueWrite {
         return found;
     }
 
-    void start(final ReplicaMemory memory, final long leftMs) {
+    private static List<ReplicaDescriptor.Nof> places(final List<Replica> replicas) {
+        final List<ReplicaDescriptor.Nof> found = new ArrayList<>(replicas.size());
+        for (final Replica replica : replicas) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.Nof one) {
+                found.add(one);
+            }
+        }
+        return found;
+    }
+
+    /**
+     * Begins to write.
+     *
+     * @param memory  reaches the replicas in memory.
+     * @param devices reaches those on block devices; null where there are none.
+     * @param leftMs  milliseconds for it; 0 when it is too late.
+     */
+    void start(final ReplicaMemory memory, final BlockDevices devices, final long leftMs) {
         try {
-            if (memories.isEmpty()) {
+            if (memories.size() + places.size() < started.replicas().size() || devices == null && !places.isEmpty()) {
                 throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gave " + value.key()
-                    + " room on block devices only, which this client does not reach; ask for a replica in memory");
+                    + " room of a kind that this client does not reach; ask for replicas in memory");
             }
             if (leftMs > 0) {
-                checksum = value.options().checksum() ? PieceHash.xxh64(value.source(), size) : 0;
-                move = memory.startWrite(memories, value.source(), leftMs);
+                // The slower ones first: the rest is done while they are at it.
+                toDevices = places.isEmpty() ? null : devices.startWrite(places, value.source(), leftMs);
+                checksum = isChecksummed() ? PieceHash.xxh64(value.source(), size) : 0;
+                toMemory = memories.isEmpty() ? null : memory.startWrite(memories, value.source(), leftMs);
             }
         } catch (final RuntimeException | Error e) {
             // An error too (memory mapped from a file that was cut): the room must be given back.
@@ -65,21 +93,30 @@ final class ValueWrite {
 
     /** Waits for the bytes; {@code leftMs} is what is left of the time to write them. */
     void finish(final long leftMs) {
+        final String first = toMemory == null ? null : toMemory.finish();
+        final String second = toDevices == null ? null : toDevices.finish();
         if (failure != null) {
             return;
         }
-        if (move != null) {
-            final String problem = move.finish();
-            if (problem != null) {
-                failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
-                    + " bytes could not be written to all of its " + memories.size() + " replicas in memory: "
-                    + problem);
-            }
-        }
-        if (failure == null && (move == null || leftMs <= 0)) {
+        inMemory = toMemory != null && first == null;
+        onDevices = toDevices != null && second == null;
+        final boolean failed = first != null || second != null;
+        if (failed && !(isEitherEnough() && (inMemory || onDevices))) {
+            failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
+                + " bytes could not be written to all of its " + memories.size() + " replicas in memory"
+                + (places.isEmpty() ? "" : " and " + places.size() + " on block devices") + ": "
+                + (first == null ? second : second == null ? first : first + "; " + second));
+        } else if (leftMs <= 0 || toMemory == null && toDevices == null) {
             failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
                 + " bytes was not written in time; raise transferTimeoutMs, or cut the value");
+        } else if (failed) {
+            LOG.log(System.Logger.Level.DEBUG, "{0} was stored {1} only: {2}", value.key(),
+                inMemory ? "in memory" : "on a block device", inMemory ? second : first);
         }
+    }
+
+    private boolean isEitherEnough() {
+        return value.options().replicas() == 1 && value.options().nofReplicas() == 1;
     }
 
     boolean isGood() {
@@ -114,17 +151,36 @@ final class ValueWrite {
         return size;
     }
 
+    /** Whether a checksum is taken: also unasked where a device takes the bytes, which may give others back. */
+    boolean isChecksummed() {
+        return value.options().checksum() || !places.isEmpty();
+    }
+
     long checksum() {
         return checksum;
     }
 
     /** Whether nothing of it is written any more. */
     boolean isSettled() {
-        return move == null || move.isSettled();
+        return (toMemory == null || toMemory.isSettled()) && (toDevices == null || toDevices.isSettled());
+    }
+
+    boolean isInMemory() {
+        return inMemory;
     }
 
     /** What has been written. */
     Scope scope() {
-        return memories.size() == started.replicas().size() ? Scope.ALL : Scope.MEMORY;
+        final boolean all = (inMemory || memories.isEmpty()) && (onDevices || places.isEmpty());
+        return all ? Scope.ALL : inMemory ? Scope.MEMORY : Scope.NOF;
+    }
+
+    /** What has not, and is to be given up; null when there is nothing. */
+    Scope missing() {
+        return switch (scope()) {
+            case ALL -> null;
+            case MEMORY -> Scope.NOF;
+            case NOF -> Scope.MEMORY;
+        };
     }
 }

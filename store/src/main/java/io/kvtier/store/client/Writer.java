@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Puts: asks the master for memory, waits for room where some is coming, copies, and tells the master how it ended.
+ * Puts: asks the master for room, waits for room where some is coming, copies, and tells the master how it ended.
  *
  * <p>A value is written by a deadline, counted from before the master was asked: long after it the master may give the
  * memory to others, and a late write would be theirs.
@@ -46,6 +46,7 @@ final class Writer {
     private final Master master;
     private final PutStarts starts;
     private final ReplicaMemory memory;
+    private final BlockDevices devices;
     private final Counters counters;
     private final long writeTimeoutMs;
 
@@ -75,14 +76,17 @@ final class Writer {
      * A writer.
      *
      * @param starts         starts puts.
+     * @param memory         reaches replicas in memory.
+     * @param devices        reaches those on block devices; null where there are none.
      * @param writeTimeoutMs milliseconds from before the master is asked until all bytes must be written.
      */
     Writer(final UUID clientId, final Master master, final PutStarts starts, final ReplicaMemory memory,
-        final Counters counters, final long writeTimeoutMs) {
+        final BlockDevices devices, final Counters counters, final long writeTimeoutMs) {
         this.clientId = clientId;
         this.master = master;
         this.starts = starts;
         this.memory = memory;
+        this.devices = devices;
         this.counters = counters;
         this.writeTimeoutMs = writeTimeoutMs;
     }
@@ -183,7 +187,7 @@ final class Writer {
         final ArrayDeque<ValueWrite> moving = new ArrayDeque<>();
         try {
             for (final ValueWrite write : writes) {
-                write.start(memory, leftMs(askedNanos));
+                write.start(memory, devices, leftMs(askedNanos));
                 moving.add(write);
                 if (moving.size() == WINDOW) {
                     moving.remove().finish(leftMs(askedNanos));
@@ -221,7 +225,7 @@ final class Writer {
 
     private void write(final ValueWrite write, final long askedNanos) {
         try {
-            write.start(memory, leftMs(askedNanos));
+            write.start(memory, devices, leftMs(askedNanos));
         } finally {
             write.finish(leftMs(askedNanos));
         }
@@ -239,7 +243,7 @@ final class Writer {
 
     private PutEnd end(final ValueWrite write) {
         return new PutEnd(clientId, write.value().key(), write.started().version(), write.scope(),
-            write.value().options().checksum(), write.checksum());
+            write.isChecksummed(), write.checksum());
     }
 
     private void requireDone(final ValueWrite write, final Ack ack) {
@@ -248,10 +252,12 @@ final class Writer {
                 + write.value().key() + " when its " + write.size() + " bytes were there: it took too long, the memory "
                 + "was taken back, or somebody replaced the value; nothing was stored, put it again");
         }
-        counters.memoryWrittenBytes.add(write.size());
-        if (write.scope() != Scope.ALL) {
-            // The copies on block devices that this client does not reach.
-            revokeQuietly(write, Scope.NOF);
+        if (write.isInMemory()) {
+            counters.memoryWrittenBytes.add(write.size());
+        }
+        if (write.missing() != null) {
+            // The side that failed, where the other one was enough.
+            revokeQuietly(write, write.missing());
         }
     }
 

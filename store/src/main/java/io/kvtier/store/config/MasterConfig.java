@@ -43,14 +43,16 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
      * @param port           0 for any free one.
      * @param interfaceName  whose IPv4 address counts instead of {@code address}; empty for none.
      * @param connTimeoutMs  after which an idle connection is ended; 0 for never.
+     * @param maxConnections at once.
      */
-    public record Rpc(String address, int port, String interfaceName, long connTimeoutMs) {
+    public record Rpc(String address, int port, String interfaceName, long connTimeoutMs, int maxConnections) {
         /** Validates. */
         public Rpc {
             MasterOption.RPC_ADDRESS.check(address);
             MasterOption.RPC_PORT.check((long) port);
             MasterOption.RPC_INTERFACE.check(interfaceName);
             MasterOption.RPC_CONN_TIMEOUT_SECONDS.check(connTimeoutMs);
+            MasterOption.RPC_MAX_CONNECTIONS.check((long) maxConnections);
         }
     }
 

@@ -71,7 +71,8 @@ final class MasterConfigReader {
     private MasterConfig config() {
         return new MasterConfig(
             new MasterConfig.Rpc(text(MasterOption.RPC_ADDRESS), whole(MasterOption.RPC_PORT),
-                text(MasterOption.RPC_INTERFACE), ms(MasterOption.RPC_CONN_TIMEOUT_SECONDS)),
+                text(MasterOption.RPC_INTERFACE), ms(MasterOption.RPC_CONN_TIMEOUT_SECONDS),
+                whole(MasterOption.RPC_MAX_CONNECTIONS)),
             new MasterConfig.Http(text(MasterOption.METRICS_HOST), whole(MasterOption.METRICS_PORT),
                 flag(MasterOption.ENABLE_METRIC_REPORTING)),
             new MasterConfig.Security(flag(MasterOption.INSECURE), text(MasterOption.SECRET_FILE),

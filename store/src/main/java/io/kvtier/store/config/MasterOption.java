@@ -25,6 +25,9 @@ public enum MasterOption {
     /** Idle connections. */
     RPC_CONN_TIMEOUT_SECONDS(new OptionKind.Time("s", 0, MasterOption.DAY_MS), "0",
         "End a connection on which no call was made or under way for so long; 0 for never."),
+    /** Most connections. */
+    RPC_MAX_CONNECTIONS(new OptionKind.Whole(1, MasterOption.MOST_CONNECTIONS), "1024",
+        "Refuse further connections; each takes a thread, and a client has two."),
     /** Port of HTTP. */
     METRICS_PORT(new OptionKind.Whole(0, MasterOption.LAST_PORT), "9003",
         "Answer HTTP (metrics and administration) at this port; 0 for any free one."),
@@ -80,8 +83,10 @@ public enum MasterOption {
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
     /** Where values go. */
-    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "local_first")), "random",
-        "Which segment takes a new value: any, the emptiest of some, or one of the writer's host."),
+    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "ssd_free_ratio_first",
+        "local_first")), "random",
+        "Which segment takes a new value: any, the emptiest of some, the one of some whose owner's SSD is emptiest, or "
+            + "one of the writer's host."),
     /** Unfinished puts that another one takes over. */
     PUT_START_DISCARD_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "30",
         "After so long another put may take the key of one that was not ended."),
@@ -124,6 +129,7 @@ public enum MasterOption {
     private static final long DAY_MS = 86_400_000;
     private static final long YEAR_MS = 365 * DAY_MS;
     private static final long MANY = 1000;
+    private static final long MOST_CONNECTIONS = 65_536;
     private static final long MOST_TASKS = 1_000_000;
 
     private final OptionKind kind;

@@ -19,13 +19,16 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  * On a machine with few processors this costs no thread switch, which takes longer than dozens of commands; on one with
  * many it keeps the state in the cache of the one who is at it. Answers are given after the lock has been left.
  *
- * <p><b>No command is lost.</b> A thread puts its entry into the queue first and tries the lock afterwards. When the
- * lock is free, it drains the queue. When it is not, its holder has not yet unlocked; the holder looks at the queue
- * after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few rounds,
- * since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is empty.
- * That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock takes
- * from the queue. <b>Order</b>: the queue is first in, first out, and the commands of one connection are put into it by
- * one thread at a time, so they are applied in their order; answers may overtake each other.
+ * <p>A thread that finds the queue empty and the lock free applies its command without the queue.
+ *
+ * <p><b>No command is lost.</b> Any other thread puts its entry into the queue first and tries the lock afterwards.
+ * When the lock is free, it drains the queue. When it is not, its holder has not yet unlocked; the holder looks at the
+ * queue after unlocking, and finds the entry, or finds that somebody else has taken it. The holder stops after a few
+ * rounds, since it has answers of its own to send, and then wakes the clock's thread, which goes on until the queue is
+ * empty. That thread looks at the queue with every tick too. <b>Each is applied once</b>: only the holder of the lock
+ * takes from the queue. <b>Order</b>: the queue is first in, first out, only an empty one is passed by, and the
+ * commands of one connection come from one thread at a time, so they are applied in their order; answers may overtake
+ * each other.
  *
  * <p>The queue is bounded, in entries and in commands (a batch is many): when it is full {@link #submit} refuses.
  *
@@ -77,6 +80,9 @@ public final class Conductor implements Master, AutoCloseable {
      * @return false when the queue is full; nothing was done.
      */
     boolean submit(final Entry entry) {
+        if (queue.isEmpty() && applyAtOnce(entry)) {
+            return true;
+        }
         if (queuedCommands.get() >= maxCommands) {
             return false;
         }
@@ -86,6 +92,29 @@ public final class Conductor implements Master, AutoCloseable {
             return false;
         }
         drive();
+        return true;
+    }
+
+    /** Without the queue, when there is nobody in it and nobody at the state. */
+    private boolean applyAtOnce(final Entry entry) {
+        if (!lock.tryLock()) {
+            return false;
+        }
+        final List<Entry> over;
+        try {
+            if (!queue.isEmpty()) {
+                return false;
+            }
+            stage.readClock();
+            stage.enter(entry);
+            over = stage.takeOver();
+        } finally {
+            lock.unlock();
+        }
+        deliver(over);
+        if (!queue.isEmpty()) {
+            drive();
+        }
         return true;
     }
 
@@ -290,7 +319,9 @@ public final class Conductor implements Master, AutoCloseable {
         @Override
         public void deliver() {
             over = true;
-            LockSupport.unpark(thread);
+            if (thread != Thread.currentThread()) {
+                LockSupport.unpark(thread);
+            }
         }
 
         R await() {

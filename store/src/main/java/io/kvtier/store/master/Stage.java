@@ -72,6 +72,9 @@ final class Stage {
         if (over.isEmpty()) {
             return List.of();
         }
+        if (over.size() == 1) {
+            return List.of(over.removeLast());
+        }
         final List<Entry> all = over;
         over = new ArrayList<>();
         return all;

@@ -141,6 +141,8 @@ public final class MasterMetrics {
             "Puts, and further tries of waiting ones, for which there was no room.");
         families.counter("master_put_start_partial_allocations_total", stats.allocations().partial(),
             "Puts that got fewer replicas than they wanted.");
+        families.gauge("master_put_start_discarded_staging_size", stats.allocations().stale(),
+            "Bytes of values of puts that another one took the place of, and whose writers may still be at it.");
         collectSpace(families, stats);
         collectGets(families, stats.gets());
         collectEvictions(families, "", "in memory and on block devices", stats.memoryEvictions()
@@ -156,7 +158,9 @@ public final class MasterMetrics {
         families.counter("master_nof_heartbeat_success_total", stats.probes().successes(),
             "Probes of block devices that were answered.");
         families.counter("master_nof_heartbeat_failure_total", stats.probes().failures(),
-            "Probes of block devices that were not.");
+            "Probes of block devices that were not, or not well.");
+        families.counter("master_nof_heartbeat_timeout_total", stats.probes().timeouts(),
+            "Those of the failed probes of block devices that were not answered in time.");
         families.counter("master_nof_segments_unmounted_by_heartbeat_total", stats.probes().unmounted(),
             "Block devices taken out of use because too many probes in a row had failed.");
     }
@@ -176,6 +180,12 @@ public final class MasterMetrics {
             "Promotions whose objects, clients or segments went.");
         families.counter("master_promotion_expired_total", stats.promoted().expired(),
             "Promotions given up because they did not end in time.");
+        families.counter("master_promotion_rejected_watermark_total", stats.promoted().rejected().room(),
+            "Promotions that were not admitted because memory had no room.");
+        families.counter("kvtier_promotion_rejected_quota_total", stats.promoted().rejected().quota(),
+            "Promotions that were not admitted because the quota of their tenant was used up.");
+        families.counter("kvtier_promotion_rejected_busy_total", stats.promoted().rejected().busy(),
+            "Promotions that were not admitted because their object had gone, or was in memory, written or copied.");
     }
 
     private static void collectSpace(final Families families, final MasterStats stats) {

@@ -106,12 +106,29 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Fetches values that were removed or replaced and still lie on a client's disk. They are named once.
+     * Fetches values that were removed or replaced and still lie on a client's disk. They are named again until the
+     * client says that they are gone, since the reply that named them may be lost; so a client removes what was named
+     * before it says so, and one that is named again is removed again. One that comes back to the disk meanwhile, under
+     * the same version, is not named any more.
      *
      * @param clientId the client.
      * @param max      most values.
+     * @param done     {@link Drops#last} of the last reply whose values are gone; 0 for none, {@link #ALL_NAMED} for
+     *                 whatever was named before, as a client means that does not know better.
      */
-    record FetchDrops(UUID clientId, int max) implements DiskCommand<List<StoredVersion>> {
+    record FetchDrops(UUID clientId, int max, long done) implements DiskCommand<Drops> {
+        /** What was named before is gone, also what was named in a reply that was lost. */
+        public static final long ALL_NAMED = -1;
+    }
+
+    /**
+     * Values to remove.
+     *
+     * @param values oldest first; empty when there are none.
+     * @param last   a number that says of these and of all before that they are gone, in the next {@link FetchDrops}.
+     *               No other disk, mount or master gives it again.
+     */
+    record Drops(List<StoredVersion> values, long last) {
     }
 
     /**

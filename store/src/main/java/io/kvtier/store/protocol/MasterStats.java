@@ -87,10 +87,12 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      *
      * @param failures puts for which there was no room.
      * @param partial  puts that got fewer replicas than they wanted.
+     * @param stale    bytes of values now that puts hold room for which another one took the place of, and whose
+     *                 writers may still be at it.
      */
-    public record Allocations(long failures, long partial) {
+    public record Allocations(long failures, long partial, long stale) {
         /** Nothing counted. */
-        public static final Allocations NONE = new Allocations(0, 0);
+        public static final Allocations NONE = new Allocations(0, 0, 0);
     }
 
     /**
@@ -102,21 +104,36 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      * @param failed         promotions that their clients could not do.
      * @param cancelled      promotions whose objects, clients or segments went.
      * @param expired        promotions given up because they did not end in time.
+     * @param rejected       those that were not admitted.
      */
-    public record Promoted(long admitted, long completedBytes, long failed, long cancelled, long expired) {
+    public record Promoted(long admitted, long completedBytes, long failed, long cancelled, long expired,
+                           Rejected rejected) {
         /** Nothing counted. */
-        public static final Promoted NONE = new Promoted(0, 0, 0, 0, 0);
+        public static final Promoted NONE = new Promoted(0, 0, 0, 0, 0, Rejected.NONE);
+    }
+
+    /**
+     * Promotions that were asked for and not admitted.
+     *
+     * @param room  there was no room in memory.
+     * @param quota the tenant's quota was used up.
+     * @param busy  the object had gone, or it was in memory, written or copied already.
+     */
+    public record Rejected(long room, long quota, long busy) {
+        /** Nothing counted. */
+        public static final Rejected NONE = new Rejected(0, 0, 0);
     }
 
     /**
      * What clients found when they probed block devices.
      *
      * @param successes probes that were answered.
-     * @param failures  probes that were not.
+     * @param failures  probes that were not, or not well.
      * @param unmounted block devices taken out of use because too many probes in a row had failed.
+     * @param timeouts  those of the failures that were not answered in time.
      */
-    public record Probes(long successes, long failures, long unmounted) {
+    public record Probes(long successes, long failures, long unmounted, long timeouts) {
         /** Nothing counted. */
-        public static final Probes NONE = new Probes(0, 0, 0);
+        public static final Probes NONE = new Probes(0, 0, 0, 0);
     }
 }

@@ -194,8 +194,9 @@ public sealed interface ObjectCommand<R> extends Command<R> {
     }
 
     /**
-     * Reports a replica whose bytes could not be read or were wrong. One on a disk is forgotten; one in memory stays,
-     * since its owner may only be out of this reader's reach.
+     * Reports a replica whose bytes could not be read or were wrong. One on a disk or a block device is forgotten; one
+     * in memory stays, since its owner may only be out of this reader's reach. For the same reason one on a block
+     * device is reported by who read wrong bytes of it, not by who could not read it.
      *
      * @param key       the object.
      * @param version   the object's version.

@@ -85,8 +85,9 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      * @param capacity bytes.
      * @param unit     bytes; every allocation is a multiple of it. A power of two.
      * @param address  how it is reached.
-     * @param fresh    whether nobody can know old addresses of this memory; otherwise it rests for the time of a read
-     *                 lease before anything is allocated in it.
+     * @param fresh    whether nobody can know old addresses of it; otherwise memory rests for the time of a read lease
+     *                 before anything is allocated in it, and a block device until no writer that was sent there before
+     *                 can still be at it.
      */
     record SegmentSpec(String name, Medium medium, long capacity, long unit, SegmentAddress address, boolean fresh) {
     }
@@ -129,8 +130,18 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      *
      * @param segmentId the segment.
      * @param healthy   whether it could be read.
+     * @param timedOut  whether it could not because it did not answer in time.
      */
-    record Probed(UUID segmentId, boolean healthy) implements SegmentCommand<Ack> {
+    record Probed(UUID segmentId, boolean healthy, boolean timedOut) implements SegmentCommand<Ack> {
+        /**
+         * A probe that was answered, well or not.
+         *
+         * @param segmentId the segment.
+         * @param healthy   whether it could be read.
+         */
+        public Probed(final UUID segmentId, final boolean healthy) {
+            this(segmentId, healthy, false);
+        }
     }
 
     /** Lists clients. */

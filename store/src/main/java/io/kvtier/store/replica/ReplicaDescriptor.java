@@ -44,8 +44,9 @@ public sealed interface ReplicaDescriptor {
     /**
      * A range of a block device.
      *
-     * @param namespace  id of the device, by which every client finds it among those it has been given.
-     * @param offset     first byte on the device.
+     * @param namespace  id of the device, which its label has too; by it every client finds it among those it has been
+     *                   given, or asks the master for the segment of this name.
+     * @param offset     first byte, counted from behind the label of 4,096 bytes that the device begins with.
      * @param objectSize bytes of the value.
      */
     record Nof(String namespace, long offset, long objectSize) implements ReplicaDescriptor {

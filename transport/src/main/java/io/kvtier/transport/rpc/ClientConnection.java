@@ -28,6 +28,8 @@ final class ClientConnection {
     private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
     private static final int MAX_PENDING_CALLS = 64 << 20;
 
+    /** Closed in place of the next one: closing a socket of TLS waits for a thread that is writing to it. */
+    private final Socket plain;
     private final Socket socket;
     private final String peer;
     private final FrameInput in;
@@ -58,7 +60,9 @@ final class ClientConnection {
         }
     }
 
-    private ClientConnection(final Socket socket, final RpcClientConfig config) throws IOException {
+    private ClientConnection(final Socket plain, final Socket socket, final RpcClientConfig config)
+        throws IOException {
+        this.plain = plain;
         this.socket = socket;
         this.peer = config.host() + ':' + config.port();
         this.in = new FrameInput(socket.getInputStream());
@@ -78,12 +82,13 @@ final class ClientConnection {
             plain.setKeepAlive(true);
             final Socket socket = config.tls() == null ? plain : secure(plain, config);
             socket.setSoTimeout(timeout);
-            final ClientConnection connection = new ClientConnection(socket, config);
+            final ClientConnection connection = new ClientConnection(plain, socket, config);
             socket.setSoTimeout(0);
             return connection;
         } catch (final IOException e) {
+            final boolean taken = plain.isConnected();
             closeQuietly(plain);
-            throw new RpcException(RpcStatus.UNREACHABLE, "cannot connect to " + peer + ": " + e.getMessage(), e);
+            throw new RpcException(RpcStatus.UNREACHABLE, "cannot connect to " + peer + ": " + reason(taken, e), e);
         } catch (final MalformedMessageException e) {
             closeQuietly(plain);
             throw new RpcException(RpcStatus.MALFORMED, peer + " does not speak this protocol: " + e.getMessage(), e);
@@ -91,6 +96,11 @@ final class ClientConnection {
             closeQuietly(plain);
             throw e;
         }
+    }
+
+    private static String reason(final boolean taken, final IOException e) {
+        return taken ? e.getMessage() + "; it took the connection and did not welcome it: if it has too many, or was"
+            + " too slow, its log says so" : e.getMessage();
     }
 
     private static Socket secure(final Socket plain, final RpcClientConfig config) throws IOException {
@@ -130,7 +140,7 @@ final class ClientConnection {
         if (broken == null) {
             broken = why;
         }
-        closeQuietly(socket);
+        closeQuietly(plain);
         calls.values().forEach(call -> call.end(null, broken));
     }
 

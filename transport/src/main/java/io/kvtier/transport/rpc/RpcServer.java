@@ -1,7 +1,9 @@
 package io.kvtier.transport.rpc;
 
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.RareLog;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.System.Logger;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -14,14 +16,13 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import javax.net.ssl.SSLServerSocket;
 
 /**
  * Listens, and hands the calls of its clients to a handler.
  *
- * <p>A peer that breaks the protocol, is too slow with the handshake, does not know the secret or is one too many is
- * told so where that can be done, and its connection ends; the others are served on. What went wrong is logged the
- * first time, and then each time the number of its kind has doubled.
+ * <p>A peer that breaks the protocol, is too slow with the handshake, does not know the secret, is one too many or does
+ * not read its answers is told so where that can be done, and its connection ends; the others are served on. What went
+ * wrong is logged the first time, and then each time the number of its kind has doubled.
  *
  * <p><b>Threading:</b> thread-safe; one platform thread a connection (a second one when answers come from elsewhere),
  * one that accepts and one that watches the time of handshakes, all daemons. Not virtual ones: to wake one that waits
@@ -34,6 +35,8 @@ public final class RpcServer implements AutoCloseable {
     private static final long ACCEPT_PAUSE_MS = 100;
     /** How often connections are looked at in the time after which an idle one is ended. */
     private static final int IDLE_LOOKS = 4;
+    /** Share of the heap that answers may take which wait for clients to read. */
+    private static final int SHARE_OF_ANSWERS = 4;
 
     private final RpcServerConfig config;
     private final RpcHandler handler;
@@ -44,7 +47,9 @@ public final class RpcServer implements AutoCloseable {
     private final Gate calls = new Gate();
     private final AtomicLong numbers = new AtomicLong();
     private final LongAdder refused = new LongAdder();
-    private final Map<String, AtomicLong> notes = new ConcurrentHashMap<>();
+    private final RareLog notes = new RareLog(LOG);
+    private final FrameOutput.Budget answers =
+        new FrameOutput.Budget(Runtime.getRuntime().maxMemory() / SHARE_OF_ANSWERS);
 
     private RpcServer(final RpcServerConfig config, final RpcHandler handler, final ServerSocket listener) {
         this.config = config;
@@ -55,6 +60,10 @@ public final class RpcServer implements AutoCloseable {
             // After the end there is nothing to watch: who connects until the last moment is ended with the others.
             new ThreadPoolExecutor.DiscardPolicy());
         this.clock.setRemoveOnCancelPolicy(true);
+        // Often enough that a stalled client is ended within a quarter more than its time.
+        final long period = Math.max(1, config.stallTimeoutMs() / IDLE_LOOKS);
+        this.clock.scheduleWithFixedDelay(() -> connections.values().forEach(ServerConnection::endIfStalled), period,
+            period, TimeUnit.MILLISECONDS);
         this.acceptor = Thread.ofPlatform().daemon().name("kvtier-rpc-accept").unstarted(this::accept);
     }
 
@@ -67,12 +76,8 @@ public final class RpcServer implements AutoCloseable {
      * @throws IOException when the address cannot be bound, naming it.
      */
     public static RpcServer start(final RpcServerConfig config, final RpcHandler handler) throws IOException {
-        final ServerSocket listener = config.tls() == null ? new ServerSocket()
-            : config.tls().getServerSocketFactory().createServerSocket();
+        final ServerSocket listener = new ServerSocket();
         try {
-            if (listener instanceof SSLServerSocket secure) {
-                secure.setNeedClientAuth(config.clientCertificate());
-            }
             listener.setReuseAddress(true);
             listener.bind(config.address(), BACKLOG);
         } catch (final IOException e) {
@@ -181,11 +186,11 @@ public final class RpcServer implements AutoCloseable {
 
     /** Logs the first of a kind, and then each time their number has doubled. */
     void note(final String kind, final String peer, final Throwable error) {
-        final long count = notes.computeIfAbsent(kind, any -> new AtomicLong()).incrementAndGet();
-        if (Long.bitCount(count) == 1) {
-            LOG.log(Logger.Level.WARNING, () -> kind + " (" + count + " so far): " + peer
-                + (error == null ? "" : ": " + error.getMessage()));
-        }
+        notes.warn(kind, () -> peer + (error == null ? "" : ": " + error.getMessage()));
+    }
+
+    FrameOutput.Budget answers() {
+        return answers;
     }
 
     private void accept() {
@@ -194,25 +199,60 @@ public final class RpcServer implements AutoCloseable {
                 admit(listener.accept());
             } catch (final IOException e) {
                 if (!calls.isClosed()) {
-                    note("a connection could not be accepted", "", e);
+                    note("a connection could not be accepted; if files are short, raise ulimit -n",
+                        address().toString(), e);
                     pause();
                 }
+            } catch (final RuntimeException | Error e) {
+                // Whatever it is, the next client may have more luck; without this thread none would.
+                note("a connection could not be served", address().toString(), e);
+                pause();
             }
         }
     }
 
     private void admit(final Socket socket) {
-        final ServerConnection connection = new ServerConnection(this, socket, numbers.incrementAndGet());
         if (connections.size() >= config.maxConnections()) {
-            refused.increment();
-            note("more than " + config.maxConnections() + " connections", connection.peer(), null);
-            connection.close();
+            turnAway(socket);
             return;
         }
+        final ServerConnection connection = new ServerConnection(this, socket, numbers.incrementAndGet());
         connections.put(connection.number(), connection);
-        connection.start();
+        try {
+            connection.start();
+        } catch (final OutOfMemoryError e) {
+            connections.remove(connection.number());
+            connection.close();
+            note("there is no thread for a connection; if threads are short, raise ulimit -u", connection.peer(), e);
+            pause();
+        }
         if (calls.isClosed()) {
             connection.close();
+        }
+    }
+
+    /**
+     * Says why, without waiting for anybody: the few bytes fit the buffer of a socket that is new. A client that speaks
+     * TLS could not read them before a handshake, which takes time that one who is too many is not given.
+     */
+    private void turnAway(final Socket socket) {
+        refused.increment();
+        note("too many connections; the limit is " + config.maxConnections(),
+            String.valueOf(socket.getRemoteSocketAddress()), null);
+        try (socket) {
+            if (config.tls() == null) {
+                final FrameOutput out = new FrameOutput(socket.getOutputStream(), Integer.MAX_VALUE);
+                out.add(RpcFrame.FAILURE, RpcStatus.BUSY.code(), 0, 0, Handshake.failureBody("the server has all"
+                    + " of its " + config.maxConnections() + " connections in use; try again later, or raise that limit"
+                    + " (of a master rpc_max_connections)"));
+                out.flush();
+                socket.shutdownOutput();
+                // What the client has said already must be read, or closing would reset the connection under the text.
+                final InputStream in = socket.getInputStream();
+                in.skipNBytes(in.available());
+            }
+        } catch (final IOException e) {
+            LOG.log(Logger.Level.DEBUG, "a connection was turned away without a word", e);
         }
     }
 

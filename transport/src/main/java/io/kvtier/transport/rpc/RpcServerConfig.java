@@ -18,16 +18,18 @@ import javax.net.ssl.SSLContext;
  * @param handshakeTimeoutMs milliseconds for TLS and handshake together.
  * @param drainTimeoutMs   milliseconds that closing waits for calls under way, and once more for clients to read
  *                         the answers.
+ * @param stallTimeoutMs   milliseconds in which a client must take some of the answers that wait for it, or is ended.
  */
 public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SSLContext tls, boolean clientCertificate,
                               boolean open, int maxConnections, int maxBodyBytes, long handshakeTimeoutMs,
-                              long drainTimeoutMs) {
+                              long drainTimeoutMs, long stallTimeoutMs) {
     private static final int DEFAULT_CONNECTIONS = 1024;
     private static final int DEFAULT_BODY = 16 << 20;
     private static final int MIN_BODY = 4096;
     private static final int MAX_BODY = 1 << 30;
     private static final long DEFAULT_HANDSHAKE_MS = 5000;
     private static final long DEFAULT_DRAIN_MS = 10_000;
+    private static final long DEFAULT_STALL_MS = 30_000;
 
     /**
      * Validates.
@@ -41,6 +43,7 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
      * @param maxBodyBytes       largest body.
      * @param handshakeTimeoutMs milliseconds for the handshake.
      * @param drainTimeoutMs     milliseconds to close.
+     * @param stallTimeoutMs     milliseconds for a client to read on.
      */
     public RpcServerConfig {
         Objects.requireNonNull(address, "address");
@@ -58,6 +61,7 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
         check("maxBodyBytes", maxBodyBytes, MIN_BODY, MAX_BODY);
         check("handshakeTimeoutMs", handshakeTimeoutMs, 1, Integer.MAX_VALUE);
         check("drainTimeoutMs", drainTimeoutMs, 0, Integer.MAX_VALUE);
+        check("stallTimeoutMs", stallTimeoutMs, 1, Integer.MAX_VALUE);
     }
 
     /**
@@ -68,7 +72,8 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
      */
     public static RpcServerConfig loopback(final int port) {
         return new RpcServerConfig(new InetSocketAddress("127.0.0.1", port), null, null, false, false,
-            DEFAULT_CONNECTIONS, DEFAULT_BODY, DEFAULT_HANDSHAKE_MS, DEFAULT_DRAIN_MS);
+            DEFAULT_CONNECTIONS, DEFAULT_BODY, DEFAULT_HANDSHAKE_MS, DEFAULT_DRAIN_MS,
+            DEFAULT_STALL_MS);
     }
 
     /**
@@ -79,7 +84,7 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
      */
     public RpcServerConfig withSecret(final SharedSecret shared) {
         return new RpcServerConfig(address, shared, tls, clientCertificate, open, maxConnections, maxBodyBytes,
-            handshakeTimeoutMs, drainTimeoutMs);
+            handshakeTimeoutMs, drainTimeoutMs, stallTimeoutMs);
     }
 
     /**
@@ -91,7 +96,7 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
      */
     public RpcServerConfig withTls(final SSLContext context, final boolean mutual) {
         return new RpcServerConfig(address, secret, context, mutual, open, maxConnections, maxBodyBytes,
-            handshakeTimeoutMs, drainTimeoutMs);
+            handshakeTimeoutMs, drainTimeoutMs, stallTimeoutMs);
     }
 
     /**
@@ -106,7 +111,28 @@ public record RpcServerConfig(InetSocketAddress address, SharedSecret secret, SS
     public RpcServerConfig withLimits(final int connections, final int bodyBytes, final long handshakeMs,
         final long drainMs) {
         return new RpcServerConfig(address, secret, tls, clientCertificate, open, connections, bodyBytes, handshakeMs,
-            drainMs);
+            drainMs, stallTimeoutMs);
+    }
+
+    /**
+     * The same for other connections at once.
+     *
+     * @param connections at once.
+     * @return the configuration.
+     */
+    public RpcServerConfig withMaxConnections(final int connections) {
+        return withLimits(connections, maxBodyBytes, handshakeTimeoutMs, drainTimeoutMs);
+    }
+
+    /**
+     * The same with another time for clients that do not read.
+     *
+     * @param milliseconds in which a client must take some of the answers that wait for it.
+     * @return the configuration.
+     */
+    public RpcServerConfig withStallTimeoutMs(final long milliseconds) {
+        return new RpcServerConfig(address, secret, tls, clientCertificate, open, maxConnections, maxBodyBytes,
+            handshakeTimeoutMs, drainTimeoutMs, milliseconds);
     }
 
     private static void check(final String name, final long value, final long min, final long max) {

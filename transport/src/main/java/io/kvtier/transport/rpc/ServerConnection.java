@@ -8,6 +8,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import javax.net.ssl.SSLSocket;
 
 /**
  * One client of a server. Its thread reads the calls and hands each to the handler; answers given meanwhile by that
@@ -15,7 +16,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * are written by a second thread, which exists from the first of them on, so that nobody who answers waits for a client
  * that does not read.
  *
- * <p><b>Threading:</b> {@link #run} on one thread; {@link #answer} and {@link #close} on any.
+ * <p><b>Threading:</b> {@link #run} on one thread; {@link #answer} and {@link #close} on any. Nobody waits for a client
+ * that does not read but its own two threads: to end it, its plain socket is closed. Closing a socket of TLS would wait
+ * for the thread that writes to it, to say goodbye.
  */
 final class ServerConnection {
     private static final Logger LOG = System.getLogger(ServerConnection.class.getName());
@@ -23,7 +26,9 @@ final class ServerConnection {
     private static final int MAX_PENDING_ANSWERS = 64 << 20;
 
     private final RpcServer server;
-    private final Socket socket;
+    private final Socket plain;
+    /** The same unless there is TLS between; of the connection's thread. */
+    private Socket socket;
     private final long number;
     private final Semaphore toWrite = new Semaphore(0);
     private final AtomicLong answered = new AtomicLong();
@@ -41,6 +46,7 @@ final class ServerConnection {
 
     ServerConnection(final RpcServer server, final Socket socket, final long number) {
         this.server = server;
+        this.plain = socket;
         this.socket = socket;
         this.number = number;
         this.peer = String.valueOf(socket.getRemoteSocketAddress());
@@ -71,10 +77,11 @@ final class ServerConnection {
     }
 
     private void add(final int type, final int code, final long id, final byte[] body, final int length) {
-        final FrameOutput output = out;
-        if (!output.add(type, code, id, 0, body, length)) {
-            server.note("a client does not read its answers", peer, null);
-            close();
+        if (!out.add(type, code, id, 0, body, length)) {
+            if (!closed) {
+                server.note("a client does not read its answers, and no more of them can be kept", peer, null);
+                close();
+            }
         } else if (Thread.currentThread() != thread) {
             startWriter();
             toWrite.release();
@@ -99,6 +106,17 @@ final class ServerConnection {
         }
     }
 
+    /** Ends the connection when its client has taken nothing of what is written to it for too long. */
+    void endIfStalled() {
+        final FrameOutput output = out;
+        if (output != null && !closed
+            && output.stalledNanos() > TimeUnit.MILLISECONDS.toNanos(server.config().stallTimeoutMs())) {
+            server.note("a client did not read its answers for " + server.config().stallTimeoutMs() + " ms", peer,
+                null);
+            close();
+        }
+    }
+
     /** Ends the connection once the answers that were given are written; blocks while the client does not read. */
     void finish() {
         final FrameOutput output = out;
@@ -113,13 +131,17 @@ final class ServerConnection {
         }
     }
 
-    /** Ends the connection. A second call does nothing. */
+    /** Ends the connection, without waiting for anything. A second call does nothing. */
     void close() {
         closed = true;
         try {
-            socket.close();
+            plain.close();
         } catch (final IOException e) {
             LOG.log(Logger.Level.DEBUG, "a socket could not be closed", e);
+        }
+        final FrameOutput output = out;
+        if (output != null) {
+            output.close();
         }
         toWrite.release();
     }
@@ -165,16 +187,25 @@ final class ServerConnection {
     private void greet() throws IOException {
         final Future<?> watch = server.closeAfterHandshakeTime(this);
         try {
-            socket.setTcpNoDelay(true);
-            socket.setKeepAlive(true);
+            plain.setTcpNoDelay(true);
+            plain.setKeepAlive(true);
+            if (server.config().tls() != null) {
+                socket = secure();
+            }
             in = new FrameInput(socket.getInputStream());
-            out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_ANSWERS);
+            out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_ANSWERS, server.answers());
             final Handshake handshake =
                 new Handshake(in, out, server.config().secret(), server.config().maxBodyBytes());
             peer = handshake.answer().name() + '@' + peer;
         } finally {
             watch.cancel(false);
         }
+    }
+
+    private Socket secure() throws IOException {
+        final SSLSocket secure = (SSLSocket) server.config().tls().getSocketFactory().createSocket(plain, null, true);
+        secure.setNeedClientAuth(server.config().clientCertificate());
+        return secure;
     }
 
     private void handle(final RpcCall call) {
@@ -205,7 +236,16 @@ final class ServerConnection {
 
     private synchronized void startWriter() {
         if (writer == null) {
-            writer = Thread.ofPlatform().daemon().name("kvtier-rpc-" + number + "-writer").start(this::write);
+            final Thread fresh =
+                Thread.ofPlatform().daemon().name("kvtier-rpc-" + number + "-writer").unstarted(this::write);
+            try {
+                fresh.start();
+                writer = fresh;
+            } catch (final OutOfMemoryError e) {
+                server.note("there is no thread for the answers of a client; if threads are short, raise ulimit -u",
+                    peer, e);
+                close();
+            }
         }
     }
 

@@ -17,6 +17,8 @@ final class Acceptor implements Loop.Ready, Loop.Member {
     private static final Logger LOG = System.getLogger(Acceptor.class.getName());
     /** A pause after an accept that failed: the socket stays ready, and the loop would do nothing else. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** Connections taken or turned away before the others of the loop have their turn. */
+    private static final int TURN = 64;
 
     private final SegmentServer server;
     private final ServerSocketChannel channel;
@@ -49,14 +51,15 @@ final class Acceptor implements Loop.Ready, Loop.Member {
     @Override
     public void ready(final int operations) {
         try {
-            SocketChannel accepted = channel.accept();
-            while (accepted != null) {
+            for (int i = 0; i < TURN; i++) {
+                final SocketChannel accepted = channel.accept();
+                if (accepted == null) {
+                    break;
+                }
                 take(accepted);
-                accepted = channel.accept();
             }
         } catch (final IOException e) {
-            LOG.log(Logger.Level.WARNING, "a connection could not be taken: {0}; if files are short, raise ulimit -n",
-                e.getMessage());
+            server.notes().warn("a connection could not be taken; if files are short, raise ulimit -n", e::getMessage);
             key.interestOps(0);
             pausedUntil = System.nanoTime() + PAUSE_NANOS;
             loop.dueAt(pausedUntil);
@@ -107,6 +110,8 @@ final class Acceptor implements Loop.Ready, Loop.Member {
 
     /** Says why, as far as the socket takes it at once. */
     private void turnAway(final SocketChannel accepted) throws IOException {
+        server.notes().warn("too many connections; maxConnections is " + server.config().limits().maxConnections(),
+            () -> String.valueOf(accepted.socket().getRemoteSocketAddress()));
         try (accepted) {
             accepted.configureBlocking(false);
             final FrameWriter out = new FrameWriter(new Views(1));

@@ -3,6 +3,7 @@ package io.kvtier.transport.tcp;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.RareLog;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -31,6 +32,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * waits for running ones for some time, then ends all connections and exports. <b>Blocking:</b> {@link #close()}.
  */
 public final class SegmentServer implements AutoCloseable {
+    /** Connections that wait to be taken: many clients may come at once, when they all learn of this server. */
+    private static final int BACKLOG = 1024;
     private static final Thread PROBE = Thread.ofPlatform().daemon().unstarted(() -> { });
 
     private final SegmentServerConfig config;
@@ -44,6 +47,7 @@ public final class SegmentServer implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition connectionEnded = lock.newCondition();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final RareLog notes = new RareLog(System.getLogger(SegmentServer.class.getName()));
 
     private SegmentServer(final SegmentServerConfig config, final ServerSocketChannel channel) throws IOException {
         this.config = config;
@@ -72,7 +76,7 @@ public final class SegmentServer implements AutoCloseable {
                     + " anybody who reaches the port may try tokens");
             }
             channel = ServerSocketChannel.open();
-            channel.bind(new InetSocketAddress(host, config.port()));
+            channel.bind(new InetSocketAddress(host, config.port()), BACKLOG);
             channel.configureBlocking(false);
             final SegmentServer server = new SegmentServer(config, channel);
             server.acceptor.start();
@@ -167,6 +171,10 @@ public final class SegmentServer implements AutoCloseable {
 
     ExportedSegment exported(final String name) {
         return exports.get(name);
+    }
+
+    RareLog notes() {
+        return notes;
     }
 
     boolean isClosed() {

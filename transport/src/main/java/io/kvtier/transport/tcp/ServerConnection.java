@@ -125,7 +125,12 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
         if (now - due < 0) {
             return due;
         }
-        LOG.log(Logger.Level.DEBUG, "a connection was ended: it was idle, or its client too slow");
+        if (state == State.HELLO || state == State.PROOF) {
+            server.notes().warn("a handshake was not over in time; handshakeMs is " + limits.handshakeMs(),
+                () -> String.valueOf(connection.channel().socket().getRemoteSocketAddress()));
+        } else {
+            LOG.log(Logger.Level.DEBUG, "a connection was ended: it was idle, or its client too slow");
+        }
         close();
         return Loop.NEVER;
     }

@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,7 @@ import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.MasterStats.Probes;
 import io.kvtier.store.protocol.MasterStats.Promoted;
+import io.kvtier.store.protocol.MasterStats.Rejected;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
@@ -121,7 +123,7 @@ class CountersTest {
         assertInstanceOf(PutStartReply.NoSpace.class, rig.start(MasterRig.ALICE, "b", 1));
 
         assertEquals(new EvictionRuns(1, 0, 0), rig.stats().memoryRuns(), "all is leased");
-        assertEquals(new Allocations(1, 0), rig.stats().allocations());
+        assertEquals(new Allocations(1, 0, 0), rig.stats().allocations());
     }
 
     /** What is sent to a disk is a success at once, and its bytes count when they are dropped. */
@@ -144,7 +146,7 @@ class CountersTest {
         assertEquals(2, rig.started(MasterRig.ALICE, "a", 1, PutOptions.DEFAULT.withReplicas(2)).replicas().size());
         assertEquals(2, rig.started(MasterRig.ALICE, "b", 1, PutOptions.DEFAULT.withReplicas(5)).replicas().size());
 
-        assertEquals(new Allocations(0, 1), rig.stats().allocations());
+        assertEquals(new Allocations(0, 1, 0), rig.stats().allocations());
     }
 
     /** Each value of 100 bytes lies on the disk of Alice alone. */
@@ -167,7 +169,8 @@ class CountersTest {
         rig.promoted(MasterRig.ALICE, "bad", promote(MasterRig.ALICE, "bad"), false);
         final PromotionReply removed = promote(MasterRig.ALICE, "removed");
         rig.remove("removed", true);
-        assertEquals(new Promoted(3, 100, 1, 0, 0), rig.stats().promoted(), "its room is taken until it ends");
+        assertEquals(new Promoted(3, 100, 1, 0, 0, Rejected.NONE), rig.stats().promoted(),
+            "its room is taken until it ends");
         rig.promoted(MasterRig.ALICE, "removed", removed, true);
         rig.ping(MasterRig.BOB, "");
         promote(MasterRig.BOB, "orphan");
@@ -179,7 +182,7 @@ class CountersTest {
         }
         promote(MasterRig.ALICE, "open");
 
-        assertEquals(new Promoted(6, 100, 1, 2, 1), rig.stats().promoted());
+        assertEquals(new Promoted(6, 100, 1, 2, 1, Rejected.NONE), rig.stats().promoted());
         assertEquals(1, rig.stats().promotions());
         assertEquals(1, rig.stats().activePromotions());
     }
@@ -194,7 +197,7 @@ class CountersTest {
         rig.unmount(MasterRig.ALICE, segment, 0);
         rig.settle();
 
-        assertEquals(new Promoted(1, 0, 0, 1, 0), rig.stats().promoted());
+        assertEquals(new Promoted(1, 0, 0, 1, 0, Rejected.NONE), rig.stats().promoted());
         assertEquals(0, rig.stats().activePromotions());
     }
 
@@ -204,9 +207,53 @@ class CountersTest {
         for (final boolean healthy : new boolean[] {false, false, true, false, false, false}) {
             assertEquals(Ack.OK, rig.apply(new SegmentCommand.Probed(device, healthy)));
         }
-        assertEquals(new Probes(1, 5, 1), rig.stats().probes());
+        assertEquals(new Probes(1, 5, 1, 0), rig.stats().probes());
 
         rig.apply(new SegmentCommand.Probed(device, false));
-        assertEquals(new Probes(1, 5, 1), rig.stats().probes(), "it is not in use any more");
+        assertEquals(new Probes(1, 5, 1, 0), rig.stats().probes(), "it is not in use any more");
+    }
+
+    @Test
+    void shouldCountProbesThatWereNotAnsweredInTime() {
+        final UUID device = rig.nof(MasterRig.ALICE, "n", 16 * KIB);
+        rig.apply(new SegmentCommand.Probed(device, false, true));
+        rig.apply(new SegmentCommand.Probed(device, true, true));
+        rig.apply(new SegmentCommand.Probed(device, false, false));
+        rig.apply(new SegmentCommand.Probed(device, false, true));
+        assertEquals(new Probes(1, 3, 0, 2), rig.stats().probes());
+    }
+
+    @Test
+    void shouldCountPromotionsThatWereNotAdmittedByWhy() {
+        rig.memory(MasterRig.ALICE, "m", 2 * KIB);
+        rig.disk(MasterRig.ALICE);
+        rig.put(MasterRig.ALICE, "a", 100);
+        rig.put(MasterRig.ALICE, "b", 100);
+        assertEquals(2, rig.offloadAll(MasterRig.ALICE));
+        final long version = rig.query("a").version();
+        assertFalse(rig.promote(MasterRig.ALICE, "a", version + 100).accepted(), "no such value");
+        promote(MasterRig.ALICE, "b");
+        assertFalse(rig.promote(MasterRig.ALICE, "b", rig.query("b").version()).accepted(), "it is promoted already");
+        rig.started(MasterRig.ALICE, "c", 100, PutOptions.DEFAULT);
+        assertFalse(rig.promote(MasterRig.ALICE, "a", version).accepted(), "memory is full");
+
+        assertEquals(new Rejected(1, 0, 2), rig.stats().promoted().rejected());
+    }
+
+    @Test
+    void shouldKnowTheBytesThatReplacedWritersMayStillWrite() {
+        rig.memory(MasterRig.ALICE, "m", 16 * KIB);
+        final PutStartReply.Started first = rig.started(MasterRig.ALICE, "a", 100, PutOptions.DEFAULT);
+        rig.advance(MasterRig.DISCARD_MS);
+        final PutStartReply.Started second = rig.started(MasterRig.BOB, "a", 70, PutOptions.DEFAULT);
+        assertEquals(100, rig.stats().allocations().stale());
+        rig.advance(MasterRig.DISCARD_MS);
+        rig.started(MasterRig.ALICE, "a", 3, PutOptions.DEFAULT);
+        assertEquals(170, rig.stats().allocations().stale());
+
+        rig.end(MasterRig.ALICE, "a", first.version());
+        assertEquals(70, rig.stats().allocations().stale());
+        rig.revoke(MasterRig.BOB, "a", second.version());
+        assertEquals(0, rig.stats().allocations().stale());
     }
 }

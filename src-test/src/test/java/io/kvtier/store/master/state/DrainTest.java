@@ -195,6 +195,23 @@ class DrainTest {
     }
 
     @Test
+    void shouldFailWithTheFirstFailureWhenNothingIsTriedAgain() {
+        try (TenantRig once = new TenantRig(false, new MasterSettings.Tasks(9, 9, 9, 0, 0, 1))) {
+            once.memory(TenantRig.ANN, "a", 4096);
+            once.memory(TenantRig.BEN, "b", 4096);
+            once.storeIn("k", 64, "a");
+            final long id = once.apply(new CreateDrain(List.of("a")));
+            once.advance(10);
+            final Task move = once.apply(new FetchTasks(TenantRig.ANN, 9)).getFirst();
+            once.apply(new MarkTask(TenantRig.ANN, move.id(), false, "broken"));
+            once.advance(10);
+            assertEquals(new DrainInfo(id, List.of("a"), DrainStatus.FAILED, 0, 1, 0),
+                once.apply(new QueryDrain(id)));
+            assertEquals(Status.OK, once.status("a"));
+        }
+    }
+
+    @Test
     void shouldTryAgainWhatFailedOnce() {
         rig.storeIn("k", 64, "a");
         final long id = drain("a");

@@ -17,11 +17,13 @@ import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
@@ -182,7 +184,91 @@ class LostAndLateTest {
         final long version = putOnDisk();
         final long replicaId = apply(new ObjectCommand.Query(KEY)).replicas().getFirst().id();
         assertEquals(Ack.OK, apply(new ObjectCommand.ReplicaUnreadable(KEY, version, replicaId)));
-        assertEquals(List.of(new StoredVersion(KEY, version)), apply(new DiskCommand.FetchDrops(ONE, 10)));
+        assertEquals(List.of(new StoredVersion(KEY, version)), drops(0).values());
+    }
+
+    @Test
+    void shouldNameADropAgainUntilItsOwnerSaysThatItIsGone() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        final Drops lost = drops(0);
+        assertEquals(List.of(new StoredVersion(KEY, version)), lost.values());
+        assertEquals(lost, drops(0), "the first answer may have been lost");
+        final long later = putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+
+        final Drops next = drops(lost.last());
+        assertEquals(List.of(new StoredVersion(KEY, later)), next.values());
+        assertEquals(next, drops(lost.last()));
+        assertEquals(next, drops(0), "a copy of an earlier request that comes only now takes nothing back");
+        assertEquals(new Drops(List.of(), next.last()), drops(next.last()));
+    }
+
+    @Test
+    void shouldTakeTheNumberOfAnotherMasterForNoneOfItsOwn() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        final long before = drops(0).last();
+        state.close();
+        state = master(2);
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        final List<StoredVersion> expected = List.of(new StoredVersion(KEY, version));
+
+        assertEquals(expected, drops(before).values());
+        assertEquals(expected, drops(Long.MAX_VALUE).values());
+        assertEquals(expected, drops(Long.MAX_VALUE).values(), "and it is not taken over");
+    }
+
+    @Test
+    void shouldTakeAClientThatKnowsNoNumbersForOneThatHasHeardEverything() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        assertEquals(1, drops(DiskCommand.FetchDrops.ALL_NAMED).values().size());
+        assertEquals(0, drops(DiskCommand.FetchDrops.ALL_NAMED).values().size());
+        assertEquals(0, drops(0).values().size());
+    }
+
+    @Test
+    void shouldSayThatValuesAreGoneWithoutAskingForMore() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        final long last = drops(0).last();
+        assertEquals(0, apply(new DiskCommand.FetchDrops(ONE, 0, last)).values().size());
+        assertEquals(0, drops(0).values().size());
+    }
+
+    /** The drop would take the good copy away that replaced the bad one. */
+    @Test
+    void shouldNotNameADropAnyMoreWhenTheSameValueIsOnTheDiskAnew() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        final long version = putOnDisk();
+        pass(100, ONE);
+        final long replicaId = apply(new ObjectCommand.Query(KEY)).replicas().getFirst().id();
+        // Back in memory, then found bad on the disk, then copied there once more.
+        final PromotionReply promotion = apply(new DiskCommand.PromotionStart(ONE, KEY, version));
+        assertTrue(promotion.accepted());
+        apply(new DiskCommand.PromotionEnd(ONE, KEY, promotion.replicaId(), true));
+        apply(new ObjectCommand.ReplicaUnreadable(KEY, version, replicaId));
+        apply(new AdminCommand.Evict(1, 1));
+        assertEquals(Ack.OK, done(fetch().getFirst()));
+
+        assertEquals(List.of(), drops(0).values());
+    }
+
+    private Drops drops(final long done) {
+        return apply(new DiskCommand.FetchDrops(ONE, 10, done));
     }
 
     @Test
@@ -219,7 +305,7 @@ class LostAndLateTest {
         final long version = putOnDisk();
         apply(new ObjectCommand.Remove(KEY, true));
         // The drop was fetched by a process that died before it carried it out; it has a new id now.
-        apply(new DiskCommand.FetchDrops(ONE, 10));
+        drops(0);
         lendDisk(TWO);
         assertFalse(adopt(TWO, version));
     }

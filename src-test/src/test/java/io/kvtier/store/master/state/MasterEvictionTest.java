@@ -15,6 +15,7 @@ import io.kvtier.store.SoftPin;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import java.util.UUID;
@@ -284,6 +285,19 @@ class MasterEvictionTest {
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
         assertEquals(1, rig.started(BOB, "two", UNIT, PutOptions.DEFAULT.withReplicas(2)).replicas().size());
         assertEquals(0, rig.stats().memoryEvictions());
+    }
+
+    /** Copies for which there is no segment of their own take no room. */
+    @Test
+    void shouldNotEvictForCopiesThatHaveNoSegment() {
+        use(new MasterRig(MasterRig.withEviction(new MasterSettings.Eviction(0.9, 0.1, 1, 0, true))));
+        final PutOptions five = PutOptions.DEFAULT.withReplicas(5);
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(BOB, "none", UNIT, five, false));
+        rig.memory(ALICE, "memory", 100 * UNIT);
+        rig.putMany(BOB, "key", 50, PutOptions.DEFAULT);
+        assertEquals(1, rig.started(BOB, "one", 10 * UNIT, five).replicas().size());
+        assertEquals(EvictionRuns.NONE, rig.stats().memoryRuns());
+        assertEquals(50, rig.count("key", 50));
     }
 
     private void use(final MasterRig other) {

@@ -41,9 +41,11 @@ class MasterPinTest {
 
     @Test
     void shouldRefuseTimesOfAPinThatMeanNothingOrAreTooLong() {
-        assertThrows(StoreException.class, () -> new SoftPin(SoftPin.Action.PRESERVE, 1));
-        assertThrows(StoreException.class, () -> new SoftPin(SoftPin.Action.DISABLE, 1));
-        assertThrows(StoreException.class, () -> new SoftPin(SoftPin.Action.ENABLE, -1));
+        for (final SoftPin.Action action : SoftPin.Action.values()) {
+            final long ttlMs = action == SoftPin.Action.ENABLE ? -1 : 1;
+            assertEquals(ErrorCode.INVALID_PARAMS,
+                assertThrows(StoreException.class, () -> new SoftPin(action, ttlMs)).code());
+        }
         rig.memory(ALICE, "memory", 16 * UNIT);
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.PutStart(ALICE, 1, key("key"), UNIT,
             PutOptions.DEFAULT.withSoftPin(SoftPin.forMillis(86_400_001)), false));
@@ -176,6 +178,7 @@ class MasterPinTest {
         rig.put(BOB, "other", UNIT, GROUPED);
         rig.put(BOB, "alone", UNIT);
         replace("key", GROUPED);
+        assertEquals(Ack.OK, rig.end(BOB, "key", rig.replacing(BOB, "key", 2 * UNIT, GROUPED).version()));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, upsert("key", PutOptions.DEFAULT));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, upsert("key", PutOptions.DEFAULT.withGroup("another")));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, upsert("alone", GROUPED));

@@ -9,6 +9,7 @@ import static io.kvtier.store.master.state.MasterRig.places;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
@@ -16,7 +17,9 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.FindReply;
@@ -119,6 +122,19 @@ class MasterRemovalTest {
     }
 
     @Test
+    void shouldRemoveWhatMatchesByForceThoughItIsLeased() {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.putMany(BOB, "key", 4, PutOptions.DEFAULT);
+        rig.putMany(BOB, "other", 2, PutOptions.DEFAULT);
+        rig.find("", "", true);
+        assertEquals(0, rig.removeMatching("", "^key", false));
+        assertEquals(2, rig.removeMatching("", "^key[01]$", true));
+        assertEquals(Set.of("default/key2", "default/key3", "default/other0", "default/other1"),
+            rig.find("", "", false));
+        assertEquals(RemoveOutcome.LEASED, rig.remove("key2", false).outcome());
+    }
+
+    @Test
     void shouldPassOverWhatIsLeasedOrBeingWritten() {
         rig.memory(ALICE, "memory", 64 * UNIT);
         rig.putMany(BOB, "key", 3, PutOptions.DEFAULT);
@@ -217,9 +233,13 @@ class MasterRemovalTest {
         }
         rig.put(BOB, "key", UNIT);
         assertEquals(Set.of("one/key", "two/key", "default/key"), rig.find("", "key", false));
+        assertEquals(Set.of("two/key"), rig.find("two", "^k", true));
+        assertEquals(Set.of(), rig.find("three", "", true));
         assertEquals(1, rig.removeMatching("one", "key", false));
         assertEquals(Set.of("two/key", "default/key"), rig.find("", "key", false));
-        assertEquals(2, rig.removeMatching("", "", false));
+        assertEquals(1, rig.removeMatching("", "", false), "the search in the other tenant leased what it found");
+        assertEquals(1, rig.removeMatching("two", "", true));
+        rig.advance(LEASE_MS);
         rig.assertEmpty();
     }
 
@@ -281,5 +301,52 @@ class MasterRemovalTest {
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.RemoveMatching("", hard, true, 0));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.Find("", hard, true, 0));
         assertEquals(41, rig.removeMatching("", "", false), "nothing has been leased");
+    }
+
+    /** About 100,000 steps on each of these keys, none of which has a match. */
+    private static final String SLOW = "a*a*b|-";
+
+    private static String slowKey(final int number) {
+        return "a".repeat(60) + '/' + number;
+    }
+
+    @Test
+    void shouldEndAPartOfAScanEarlyWhenItsPatternIsSlow() {
+        rig.memory(ALICE, "memory", 1024 * UNIT);
+        for (int i = 0; i < 300; i++) {
+            rig.put(BOB, slowKey(i), UNIT);
+        }
+        rig.put(BOB, "found-", UNIT);
+        int parts = 0;
+        int found = 0;
+        for (long cursor = 0; cursor != FindReply.END; parts++) {
+            final FindReply part = rig.apply(new ObjectCommand.Find("", SLOW, false, cursor));
+            found += part.found().size();
+            cursor = part.cursor();
+        }
+        assertEquals(1, found);
+        assertTrue(parts > 3 && parts < 100, parts + " parts");
+        assertEquals(1, rig.removeMatching("", SLOW, false));
+        assertEquals(300, rig.stats().objects());
+    }
+
+    /** Keys that a hostile client chose so that all of them lie where a scan cannot stop between them. */
+    @Test
+    void shouldRefuseAPatternThatIsSlowOnTheKeysOfOneBucket() {
+        rig.memory(ALICE, "memory", 1024 * UNIT);
+        for (int number = 0, there = 0; there < 150; number++) {
+            if (key(slowKey(number)).hashCode() * 0x9E3779B9 >>> 20 == 5) {
+                rig.put(BOB, slowKey(number), UNIT);
+                there++;
+            }
+        }
+        for (final Command<?> slow : List.of(new ObjectCommand.Find("", SLOW, true, 0),
+            new ObjectCommand.RemoveMatching("", SLOW, true, 0))) {
+            final StoreException e = assertThrows(StoreException.class, () -> rig.apply(slow));
+            assertEquals(ErrorCode.INVALID_PARAMS, e.code());
+            assertTrue(e.getMessage().contains("'" + SLOW + "'") && e.getMessage().contains("10000000 steps")
+                && e.getMessage().contains("fewer repetitions"), e.getMessage());
+        }
+        assertEquals(150, rig.removeMatching("", "^a", false), "nothing has been leased");
     }
 }

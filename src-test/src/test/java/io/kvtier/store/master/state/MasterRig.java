@@ -344,7 +344,7 @@ final class MasterRig implements AutoCloseable {
     }
 
     List<DiskCommand.StoredVersion> drops(final UUID client) {
-        return apply(new DiskCommand.FetchDrops(client, Integer.MAX_VALUE));
+        return apply(new DiskCommand.FetchDrops(client, Integer.MAX_VALUE, DiskCommand.FetchDrops.ALL_NAMED)).values();
     }
 
     // What there is.

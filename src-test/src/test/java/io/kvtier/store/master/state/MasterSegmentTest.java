@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import static io.kvtier.store.master.state.MasterRig.ALICE;
 import static io.kvtier.store.master.state.MasterRig.BOB;
 import static io.kvtier.store.master.state.MasterRig.CLIENT_TTL_MS;
+import static io.kvtier.store.master.state.MasterRig.DISCARD_MS;
 import static io.kvtier.store.master.state.MasterRig.LEASE_MS;
 import static io.kvtier.store.master.state.MasterRig.UNIT;
 import static io.kvtier.store.master.state.MasterRig.key;
@@ -11,6 +12,7 @@ import static io.kvtier.store.master.state.MasterRig.places;
 import static io.kvtier.store.master.state.MasterRig.spec;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -29,11 +31,15 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.protocol.TaskCommand;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Segments that are lent and taken back, and clients that come and go. */
 @ExtendWith(LeakCheck.class)
@@ -189,6 +195,48 @@ class MasterSegmentTest {
         rig.advance(50);
         assertNull(rig.segment(old));
         assertEquals(Status.OK, rig.segment(fresh).status());
+    }
+
+    @Test
+    void shouldKnowANameUntilTheLastOfItsSegmentsIsGone() {
+        final UUID first = rig.memory(ALICE, "pair", 16 * UNIT);
+        final UUID second = rig.memory(BOB, "pair", 16 * UNIT);
+        final UUID other = rig.memory(ALICE, "other", 16 * UNIT);
+        rig.put(ALICE, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("other"));
+        final PutOptions named = PutOptions.DEFAULT.withPreferredSegments("pair").withReplicas(2);
+        assertEquals(Set.of(first, second), Set.copyOf(places(rig.started(ALICE, "both", UNIT, named).replicas())));
+        rig.unmount(ALICE, first, 0);
+        rig.settle();
+        assertEquals(List.of(second, other), places(rig.started(ALICE, "one", UNIT, named).replicas()));
+        final TaskCommand.ReplicationStart copy = new TaskCommand.ReplicationStart(ALICE, key("key"),
+            TaskCommand.Kind.COPY, "other", List.of("pair"));
+        assertEquals(List.of(second), places(rig.apply(copy).targets()));
+        rig.apply(new TaskCommand.ReplicationEnd(ALICE, key("key"), TaskCommand.Kind.COPY, false));
+        rig.unmount(BOB, second, 0);
+        assertEquals(List.of(other), places(rig.started(ALICE, "none", UNIT, named).replicas()));
+        rig.assertRefused(ErrorCode.SEGMENT_NOT_FOUND, copy);
+    }
+
+    /** What the next put does with the key is all that happens to it: the sweep finds nothing left of the first one. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldEndAPutOnceWhoseSegmentGoesAndWhoseKeyIsTaken(final boolean replace) {
+        final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
+        final long first = rig.started(BOB, "key", UNIT).version();
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        rig.pass(DISCARD_MS);
+        rig.ping(ALICE, "");
+        rig.unmount(ALICE, segment, 0);
+        final PutStartReply.Started second = assertInstanceOf(PutStartReply.Started.class,
+            rig.start(ALICE, "key", UNIT, PutOptions.DEFAULT, replace));
+        assertEquals(1, rig.stats().objects());
+        rig.settle();
+        assertEquals(1, rig.stats().objects());
+        assertEquals(Ack.STALE, rig.end(BOB, "key", first));
+        assertEquals(Ack.OK, rig.end(ALICE, "key", second.version()));
+        assertEquals(second.version(), rig.query("key").version());
+        assertEquals(RemoveOutcome.REMOVED, rig.remove("key", false).outcome());
+        rig.assertEmpty();
     }
 
     @Test

@@ -47,6 +47,14 @@ class MasterUpsertTest {
     }
 
     @Test
+    void shouldLeaveNothingWhenItPutsWhatIsNotThereAndIsRevoked() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        final long version = rig.replacing(ALICE, "key", UNIT).version();
+        assertEquals(Ack.OK, rig.revoke(ALICE, "key", version));
+        rig.assertEmpty();
+    }
+
+    @Test
     void shouldOverwriteAnUnusedValueOfTheSameSizeWhereItLies() {
         rig.memory(ALICE, "memory", UNIT);
         final long first = rig.put(ALICE, "key", UNIT);

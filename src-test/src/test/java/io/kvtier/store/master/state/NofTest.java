@@ -12,8 +12,10 @@ import io.kvtier.store.SoftPin;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.replica.ReplicaDescriptor;
@@ -120,6 +122,48 @@ class NofTest {
         assertEquals(Ack.STALE, rig.apply(new SegmentCommand.Probed(rig.id("dev"), false)));
         assertEquals(0, stats().nofCapacity());
         rig.refused(ErrorCode.INVALID_PARAMS, new SegmentCommand.Probed(rig.id("m"), false));
+    }
+
+    /** Who was sent to the device before may still write there, and nothing keeps him from it. */
+    @Test
+    void shouldLetADeviceThatWasLentBeforeRestUntilNoWriterCanBeAtIt() {
+        rig.mount(TenantRig.ANN, "new", Medium.NOF, 1024);
+        rig.store("k", 64, NOF_ONLY);
+        rig.unmount("new");
+        rig.settle();
+        final SegmentCommand.SegmentSpec spec = TenantRig.spec(new UUID(9, 9), "known", Medium.NOF, 1024);
+        assertEquals(Ack.OK, rig.apply(new SegmentCommand.Mount(TenantRig.ANN, new SegmentCommand.SegmentSpec(
+            spec.name(), spec.medium(), spec.capacity(), spec.unit(), spec.address(), false))));
+        assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
+        rig.advanceOften(TenantRig.RELEASE_MS - 1);
+        assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
+        rig.advance(1);
+        rig.store("k", 64, NOF_ONLY);
+        assertEquals(Set.of("known"), rig.places("k"));
+    }
+
+    @Test
+    void shouldForgetAReplicaWhoseBytesAreWrong() {
+        rig.memory(TenantRig.ANN, "m", 1024);
+        rig.mount(TenantRig.ANN, "dev", Medium.NOF, 1024);
+        rig.store("both", 64, ONE_OF_EACH);
+        rig.store("only", 64, NOF_ONLY);
+        for (final String key : List.of("both", "only")) {
+            final ReadReply object = rig.query(key);
+            final ObjectCommand.ReplicaUnreadable report = new ObjectCommand.ReplicaUnreadable(TenantRig.key(key),
+                object.version(), object.replicas().getLast().id());
+            assertEquals(Ack.OK, rig.apply(report));
+            assertEquals(Ack.STALE, rig.apply(report));
+        }
+        assertEquals(Set.of("m"), rig.places("both"));
+        assertFalse(rig.has("only"));
+        assertEquals(0, stats().nofUsed());
+        // A copy in memory stays: its owner may only be out of the reader's reach.
+        final ReadReply object = rig.query("both");
+        assertEquals(Ack.STALE, rig.apply(new ObjectCommand.ReplicaUnreadable(TenantRig.key("both"), object.version(),
+            object.replicas().getFirst().id())));
+        rig.store("only", 64, NOF_ONLY);
+        assertTrue(rig.has("only"));
     }
 
     @Test

@@ -8,7 +8,6 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
-import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Command.Ack;
@@ -20,6 +19,7 @@ import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -119,31 +119,6 @@ class QuotaTest {
         assertEquals(new TenantInfo("acme", 1000, 1000, 900, 1, 1, 0), rig.tenant("acme"));
         rig.started("acme/b", 100);
         assertEquals(1000, rig.charged("acme"));
-    }
-
-    @Test
-    void shouldAdmitExactlyTenOfTwentyPutsOfATenthEach() throws InterruptedException {
-        rig.memory(TenantRig.ANN, "m", 1 << 16);
-        rig.quota("acme", 1000);
-        final int[] admitted = new int[1];
-        final Thread[] threads = new Thread[20];
-        for (int i = 0; i < threads.length; i++) {
-            final String key = "acme/" + i;
-            threads[i] = Thread.ofPlatform().start(() -> {
-                synchronized (admitted) {
-                    try {
-                        admitted[0] += rig.apply(rig.put(key, 100)) instanceof PutStartReply.Started ? 1 : 0;
-                    } catch (final StoreException e) {
-                        assertEquals(ErrorCode.TENANT_QUOTA_EXCEEDED, e.code());
-                    }
-                }
-            });
-        }
-        for (final Thread thread : threads) {
-            thread.join();
-        }
-        assertEquals(10, admitted[0]);
-        assertEquals(new TenantInfo("acme", 1000, 1000, 1000, 10, 10, 0), rig.tenant("acme"));
     }
 
     @Test
@@ -367,6 +342,47 @@ class QuotaTest {
         assertEquals(60, rig.charged("acme"));
     }
 
+    /** What lies on disks alone makes a tenant known, but gives it no part of the memory. */
+    @Test
+    void shouldForgetATenantWithoutQuotaWithTheLastThatItHas() {
+        rig.memory(TenantRig.ANN, "m", 192);
+        mountDiskOfAnn();
+        rig.quota("a", 256);
+        rig.quota("b", 128);
+        adopt("ghost/x", 8);
+        assertEquals(128, rig.tenant("a").effective());
+        assertEquals(64, rig.tenant("b").effective());
+        assertEquals(1, rig.tenant("ghost").objects());
+        rig.refused(ErrorCode.TENANT_NOT_REGISTERED, rig.put("ghost/y", 1));
+        rig.refused(ErrorCode.TENANT_NOT_REGISTERED, new AdminCommand.DeleteQuota("ghost"));
+        rig.remove("ghost/x");
+        assertEquals(List.of("a", "b"), rig.apply(new AdminCommand.Quotas()).stream().map(TenantInfo::tenant).toList());
+    }
+
+    @Test
+    void shouldChargeOnlyTheNewReplicaOfWhatLayOnADisk() {
+        rig.memory(TenantRig.ANN, "m", 4096);
+        mountDiskOfAnn();
+        rig.quota("acme", 200);
+        adopt("acme/a", 7);
+        assertEquals(0, rig.charged("acme"));
+        final PutStartReply.Started put = rig.started(rig.put(TenantRig.ANN, "acme/a", 200, PutOptions.DEFAULT, true));
+        assertEquals(200, rig.charged("acme"));
+        assertEquals(Set.of("disk"), rig.places("acme/a"));
+        rig.ended("acme/a", put);
+        assertEquals(new TenantInfo("acme", 200, 200, 200, 1, 0, 0), rig.tenant("acme"));
+        assertEquals(Set.of("m"), rig.places("acme/a"));
+    }
+
+    private void mountDiskOfAnn() {
+        rig.apply(new DiskCommand.MountDisk(TenantRig.ANN, "ann:1", 1 << 20));
+    }
+
+    private void adopt(final String key, final long version) {
+        assertEquals(List.of(true), rig.apply(new DiskCommand.AdoptDisk(TenantRig.ANN, List.of(
+            new DiskCommand.StoredObject(TenantRig.key(key), version, 100, 1)))));
+    }
+
     private PromotionReply promote(final String key, final long version) {
         return rig.apply(new DiskCommand.PromotionStart(TenantRig.ANN, TenantRig.key(key), version));
     }
@@ -382,6 +398,9 @@ class QuotaTest {
         assertEquals(Ack.OK, rig.apply(new AdminCommand.DeleteQuota("acme")));
         rig.refused(ErrorCode.TENANT_NOT_REGISTERED, rig.put("acme/a", 1));
         assertEquals(List.of(), rig.apply(new AdminCommand.Quotas()));
+        rig.quota("acme", 300);
+        rig.store("acme/a", 300);
+        assertEquals(new TenantInfo("acme", 300, 300, 300, 1, 0, 0), rig.tenant("acme"));
     }
 
     @Test

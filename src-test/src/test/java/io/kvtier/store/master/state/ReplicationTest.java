@@ -28,6 +28,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Copies and moves between segments, from their start to whatever end they come to. */
 @ExtendWith(LeakCheck.class)
@@ -249,6 +251,68 @@ class ReplicationTest {
         rig.refused(ErrorCode.OBJECT_HAS_REPLICATION_TASK, new ObjectCommand.Remove(TenantRig.key("x"), true));
         rig.apply(TenantRig.endCopy("x", true));
         assertEquals(RemoveOutcome.REMOVED, rig.apply(new ObjectCommand.Remove(TenantRig.key("x"), true)).outcome());
+    }
+
+    private static TaskCommand.ReplicationStart start(final Kind kind, final String target) {
+        return new TaskCommand.ReplicationStart(TenantRig.ANN, TenantRig.key("x"), kind, "a", List.of(target));
+    }
+
+    private static TaskCommand.ReplicationEnd end(final Kind kind) {
+        return new TaskCommand.ReplicationEnd(TenantRig.ANN, TenantRig.key("x"), kind, true);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void shouldKeepTheSourceWhenTheOnlyTargetIsGone(final Kind kind) {
+        rig.storeIn("x", 100, "a");
+        rig.apply(start(kind, "b"));
+        rig.unmount("b");
+        rig.refused(ErrorCode.REPLICA_IS_GONE, end(kind));
+        assertEquals(Set.of("a"), rig.places("x"));
+        assertEquals(100, rig.charged("default"));
+        assertEquals(0, rig.apply(new AdminCommand.Statistics()).heldReplicas());
+        rig.settle();
+        assertEquals(Set.of("a"), rig.places("x"));
+        rig.remove("x");
+        rig.assertEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void shouldNotShowTheSourceOnceItsSegmentIsGone(final Kind kind) {
+        rig.storeIn("x", 100, "a", "c");
+        rig.apply(start(kind, "b"));
+        rig.unmount("a");
+        assertEquals(Set.of("c"), rig.places("x"), "at once");
+        rig.settle();
+        assertEquals(Set.of("c"), rig.places("x"));
+        rig.refused(ErrorCode.REPLICA_IS_GONE, end(kind));
+        assertEquals(Set.of("c"), rig.places("x"));
+        assertEquals(100, rig.charged("default"));
+    }
+
+    @Test
+    void shouldNeitherRemoveNorReplaceNorCopyWhatIsBeingMoved() {
+        rig.storeIn("x", 100, "a");
+        rig.apply(start(Kind.MOVE, "b"));
+        rig.refused(ErrorCode.REPLICA_IS_NOT_READY, new ObjectCommand.Remove(TenantRig.key("x"), true));
+        rig.refused(ErrorCode.OBJECT_HAS_REPLICATION_TASK, rig.put(TenantRig.ANN, "x", 100, PutOptions.DEFAULT, true));
+        rig.refused(ErrorCode.OBJECT_HAS_REPLICATION_TASK, start(Kind.MOVE, "c"));
+        rig.refused(ErrorCode.OBJECT_HAS_REPLICATION_TASK, start(Kind.COPY, "c"));
+        rig.apply(new AdminCommand.Evict(1, 1));
+        assertEquals(Set.of("a"), rig.places("x"));
+        assertEquals(Ack.OK, rig.apply(end(Kind.MOVE)));
+        assertEquals(Set.of("b"), rig.places("x"));
+    }
+
+    @Test
+    void shouldGiveUpAMoveThatDoesNotEndInTimeAndKeepTheSource() {
+        rig.storeIn("x", 100, "a");
+        rig.apply(start(Kind.MOVE, "b"));
+        rig.advance(TenantRig.RELEASE_MS);
+        assertEquals(Set.of("a"), rig.places("x"));
+        assertEquals(0, rig.info("b").used());
+        rig.refused(ErrorCode.OBJECT_NO_REPLICATION_TASK, end(Kind.MOVE));
     }
 
     @Test

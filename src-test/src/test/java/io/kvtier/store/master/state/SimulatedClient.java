@@ -36,6 +36,7 @@ final class SimulatedClient {
     private boolean diskMounted;
     private final List<UUID> segments = new ArrayList<>();
     private final Map<StoredVersion, Long> disk = new LinkedHashMap<>();
+    private long dropsDone;
     private final List<Task> tasks = new ArrayList<>();
     private final List<Promotion> promotions = new ArrayList<>();
 
@@ -252,7 +253,12 @@ final class SimulatedClient {
 
     /** Removes from its disk what the master wants gone, evicts something, or finds something unreadable. */
     void tidyDisk() {
-        cluster.apply(new DiskCommand.FetchDrops(id, cluster.random.nextInt(3))).forEach(disk::remove);
+        final DiskCommand.Drops drops =
+            cluster.apply(new DiskCommand.FetchDrops(id, cluster.random.nextInt(3), dropsDone));
+        if (cluster.random.nextInt(4) > 0) {
+            drops.values().forEach(disk::remove);
+            dropsDone = drops.last();
+        }
         if (disk.isEmpty() || !diskMounted) {
             return;
         }

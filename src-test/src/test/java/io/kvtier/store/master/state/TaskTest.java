@@ -167,6 +167,17 @@ class TaskTest {
     }
 
     @Test
+    void shouldLetOthersWaitInPlaceOfWhatNobodyFetchedInTime() {
+        for (int i = 0; i < 3; i++) {
+            rig.apply(copy("acme/" + i));
+        }
+        rig.refused(ErrorCode.TASK_PENDING_LIMIT_EXCEEDED, copy("acme/3"));
+        rig.advance(5000);
+        final long next = rig.apply(copy("acme/3"));
+        assertEquals(List.of(next), fetch(TenantRig.ANN, 10).stream().map(Task::id).toList());
+    }
+
+    @Test
     void shouldFailWhatIsNotDoneInTimeAndFreeItsPlace() {
         final long first = rig.apply(copy("acme/0"));
         rig.apply(copy("acme/1"));

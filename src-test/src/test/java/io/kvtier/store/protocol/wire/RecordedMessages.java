@@ -20,6 +20,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
@@ -262,9 +263,13 @@ final class RecordedMessages {
             List.of(new SegmentInfo(SEGMENT, CLIENT, "s", "h", Medium.MEMORY, "e", Status.DRAINED, 65_536, 4096, 1)),
             "91 91 9a 92 ff cd012c 92 01 02 a173 a168 00 a165 02 ce00010000 cd1000 01");
         row(52, new Probed(SEGMENT, false),
-            "92 92 ff cd012c c2",
+            "93 92 ff cd012c c2 c2",
             Ack.STALE,
             "91 01");
+        row(52, new Probed(SEGMENT, false, true),
+            "93 92 ff cd012c c2 c3",
+            Ack.OK,
+            "91 00");
         row(53, new Clients(),
             "90",
             List.of(new ClientInfo(CLIENT, "n", "h", "h:2", 1500)),
@@ -311,10 +316,10 @@ final class RecordedMessages {
             "92 92 01 02 91 95 a374c3bc a46be282ac 03 00 ccc8",
             List.of(false),
             "91 91 c2");
-        row(72, new FetchDrops(CLIENT, 100),
-            "92 92 01 02 64",
-            List.of(new StoredVersion(K1, 3)),
-            "91 91 93 a0 a26b31 03");
+        row(72, new FetchDrops(CLIENT, 100, 200),
+            "93 92 01 02 64 ccc8",
+            new Drops(List.of(new StoredVersion(K1, 3)), 300),
+            "92 91 93 a0 a26b31 03 cd012c");
     }
 
     private void tasks() {
@@ -362,11 +367,12 @@ final class RecordedMessages {
             "90",
             new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
                 25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7), new MasterStats.EvictionRuns(1, 2, 3),
-                new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8),
-                new MasterStats.Promoted(1, 2, 3, 4, 5), new MasterStats.Probes(6, 7, 8)),
+                new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8, 9),
+                new MasterStats.Promoted(1, 2, 3, 4, 5, new MasterStats.Rejected(6, 7, 8)),
+                new MasterStats.Probes(6, 7, 8, 9)),
             "dc001f 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
-                + "97 01 02 03 04 05 06 07 93 01 02 03 93 04 05 06 92 07 08"
-                + "95 01 02 03 04 05 93 06 07 08");
+                + "97 01 02 03 04 05 06 07 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",
             new EvictReply(20, 1 << 20),

@@ -10,6 +10,9 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand.Drops;
+import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
@@ -18,6 +21,7 @@ import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.TaskCommand.ReplicationEnd;
 import io.kvtier.store.protocol.WorkKind;
@@ -155,8 +159,26 @@ class WireRecordedTest {
         assertEquals(MasterStats.Allocations.NONE, stats.allocations());
         assertEquals(MasterStats.Promoted.NONE, stats.promoted());
         assertEquals(MasterStats.Probes.NONE, stats.probes());
+        final MasterStats grouped = codec.readReply(new AdminCommand.Statistics(), RecordedMessages.bytes("dc001f 01 02"
+            + "03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19 97 01 02 03 04 05 06 07 93 01 02 03"
+            + "93 04 05 06 92 07 08 95 01 02 03 04 05 93 06 07 08"));
+        assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
+        assertEquals(new MasterStats.Promoted(1, 2, 3, 4, 5, MasterStats.Rejected.NONE), grouped.promoted());
+        assertEquals(new MasterStats.Probes(6, 7, 8, 0), grouped.probes());
+        assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
+            codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
             codec.readReply(new AdminCommand.Quotas(), RecordedMessages.bytes("91 91 96 a174 0a 08 06 04 02")));
+    }
+
+    /** One that took what it was told for gone, whether it had heard of it or not. */
+    @Test
+    void shouldReadTheDropsOfAnOlderWriter() {
+        final FetchDrops fetch = new FetchDrops(new UUID(1, 2), 100, FetchDrops.ALL_NAMED);
+
+        assertEquals(new Request<>(fetch, 0), codec.readRequest(72, RecordedMessages.bytes("92 92 01 02 64")));
+        assertEquals(new Drops(List.of(new StoredVersion(ObjectKey.of("k1"), 3)), 0),
+            codec.readReply(fetch, RecordedMessages.bytes("91 91 93 a0 a26b31 03")));
     }
 
     @Test
@@ -262,6 +284,13 @@ class WireRecordedTest {
             "a tenant of 256 bytes");
         assertThrows(MalformedMessageException.class,
             () -> codec.readRequest(18, RecordedMessages.bytes("95 92 01 02 a0 a16b 03 07")), "no such scope");
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(16, RecordedMessages.bytes(
+            "98 92 01 02 07 a0 a26b31 01 9a 01 00 90 c2 03 00 c2 00 a0 c2 c2 00")), "no such soft pin");
+        final StoreException pin = assertThrows(StoreException.class, () -> codec.readRequest(16,
+            RecordedMessages.bytes("98 92 01 02 07 a0 a26b31 01 9a 01 00 90 c2 02 01 c2 00 a0 c2 c2 00")));
+        assertEquals(ErrorCode.INVALID_PARAMS, pin.code(), "a time for a pin that ends");
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readRequest(98, RecordedMessages.bytes("92 a161 cf8000000000000000")), "a quota of 2^63");
     }
 
     @Test

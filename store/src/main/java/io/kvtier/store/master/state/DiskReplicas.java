@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.DataType;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
@@ -10,9 +11,10 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -20,7 +22,8 @@ import java.util.UUID;
 /**
  * Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad.
  *
- * <p>What goes from the metadata while it lies on a disk is queued for the disk's owner to remove. A disk that goes is
+ * <p>What goes from the metadata while it lies on a disk is queued for the disk's owner to remove, and stays in the
+ * queue until the owner says that it is gone. A disk that goes is
  * hidden at once and swept later: its replicas are those of its owner whose ids are not above the one that was the last
  * when it went. What the same owner adopts afterwards has higher ids.
  */
@@ -36,6 +39,8 @@ final class DiskReplicas {
     private final RemovedVersions removed = new RemovedVersions();
     /** Whether disks are other processes', and can come back while this master lives. */
     private final boolean remote;
+    /** Of a drop; beyond those that another master's drops may have had, as replica ids are. */
+    private long lastDrop;
     private long count;
     private long used;
     private long evictions;
@@ -44,11 +49,23 @@ final class DiskReplicas {
     private static final class Disk {
         private final String endpoint;
         private final long capacity;
-        private final ArrayDeque<StoredVersion> drops = new ArrayDeque<>();
+        /** Values that its owner has not said are gone, by number, rising. */
+        private final Map<StoredVersion, Long> drops = new LinkedHashMap<>();
+        /** The last number that was told. */
+        private long named;
+        private long used;
 
         Disk(final String endpoint, final long capacity) {
             this.endpoint = endpoint;
             this.capacity = capacity;
+        }
+
+        /** Drops up to this one have been carried out. */
+        void forget(final long done) {
+            final Iterator<Long> numbers = drops.values().iterator();
+            while (numbers.hasNext() && numbers.next() <= done) {
+                numbers.remove();
+            }
         }
     }
 
@@ -56,6 +73,7 @@ final class DiskReplicas {
         this.remote = remote;
         this.catalogue = catalogue;
         this.effects = effects;
+        this.lastDrop = catalogue.lastReplicaId();
     }
 
     /** A disk takes replicas from now on; a second time changes nothing. */
@@ -96,7 +114,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (isGone(replica)) {
-                removed(entry);
+                removed(entry, replica);
                 catalogue.dropReplica(entry, replica.id());
             }
         }
@@ -148,7 +166,7 @@ final class DiskReplicas {
         }
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk) {
-                removed(entry);
+                removed(entry, replica);
                 if (!isGone(replica)) {
                     queueDrop(entry, disk.clientId(), told);
                 }
@@ -159,18 +177,32 @@ final class DiskReplicas {
     private void queueDrop(final ObjectEntry entry, final UUID clientId, final boolean told) {
         final Disk disk = disks.get(clientId);
         if (disk != null && !(told && disk.endpoint.isEmpty())) {
-            disk.drops.add(new StoredVersion(entry.key(), entry.record().version()));
+            disk.drops.computeIfAbsent(new StoredVersion(entry.key(), entry.record().version()), any -> ++lastDrop);
             effects.workQueued(clientId, WorkKind.DROPS);
         }
     }
 
-    List<StoredVersion> fetchDrops(final UUID clientId, final int max) {
-        final Disk disk = disks.get(clientId);
-        final List<StoredVersion> fetched = new ArrayList<>();
-        while (disk != null && fetched.size() < max && !disk.drops.isEmpty()) {
-            fetched.add(disk.drops.remove());
+    Drops fetchDrops(final DiskCommand.FetchDrops fetch) {
+        final Disk disk = disks.get(fetch.clientId());
+        if (disk == null) {
+            return new Drops(List.of(), fetch.done());
         }
-        return fetched;
+        long last = fetch.done() == DiskCommand.FetchDrops.ALL_NAMED ? disk.named : fetch.done();
+        if (last > disk.named) {
+            // It was never told, but by another master: it says nothing of these.
+            last = 0;
+        }
+        disk.forget(last);
+        final List<StoredVersion> named = new ArrayList<>();
+        for (final Map.Entry<StoredVersion, Long> drop : disk.drops.entrySet()) {
+            if (named.size() == fetch.max()) {
+                break;
+            }
+            named.add(drop.getKey());
+            last = drop.getValue();
+        }
+        disk.named = Math.max(disk.named, last);
+        return new Drops(named, last);
     }
 
     /** Forgets a disk replica that could not be read, and has its owner remove what is left of it; false as below. */
@@ -189,7 +221,7 @@ final class DiskReplicas {
     private boolean drop(final ObjectEntry entry, final long replicaId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.id() == replicaId && replica.type() == ReplicaType.LOCAL_DISK) {
-                removed(entry);
+                removed(entry, replica);
                 catalogue.dropReplica(entry, replicaId);
                 return true;
             }
@@ -290,9 +322,18 @@ final class DiskReplicas {
         return used;
     }
 
-    private void removed(final ObjectEntry entry) {
+    private void removed(final ObjectEntry entry, final Replica replica) {
         count--;
         used -= entry.record().size();
+        if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk local && !isGone(replica)) {
+            disks.get(local.clientId()).used -= entry.record().size();
+        }
+    }
+
+    /** Which share of a client's disk is free, as far as values take it; 0 for one that is full, or not there. */
+    double freeRatio(final UUID clientId) {
+        final Disk disk = disks.get(clientId);
+        return disk == null || disk.used >= disk.capacity ? 0 : 1 - (double) disk.used / disk.capacity;
     }
 
     long capacity() {
@@ -308,11 +349,15 @@ final class DiskReplicas {
     }
 
     private void add(final ObjectEntry entry, final UUID clientId, final long checksum) {
+        final Disk disk = disks.get(clientId);
         entry.replace(entry.record().withChecksum(checksum));
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
-            new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disks.get(clientId).endpoint)));
+            new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disk.endpoint)));
+        // What was to go is on the disk anew; its owner removes what it was told before it stores anything.
+        disk.drops.remove(new StoredVersion(entry.key(), entry.record().version()));
         count++;
         used += entry.record().size();
+        disk.used += entry.record().size();
     }
 
     /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */

@@ -143,7 +143,7 @@ final class Drains {
             final boolean left = move.hasLeft();
             drain.ended(move, left && status != TaskStatus.FAILED);
             if (!left && !drain.isCanceling()) {
-                drain.failedOnce(move.replica(), limits.retries(), nowMs + RETRY_MS);
+                drain.failedOnce(move.replica(), limits.tries(), nowMs + RETRY_MS);
             }
         }
     }
@@ -165,7 +165,7 @@ final class Drains {
     /** Moves a replica if it can be moved now; false when room had to be made, which is enough for one tick. */
     private boolean consider(final Drain drain, final PlacedReplica replica, final long nowMs) {
         final Drain.Tries tries = drain.tries(replica);
-        if (tries != null && tries.count() >= limits.retries() && replica.owner() != null) {
+        if (tries != null && tries.count() >= limits.tries() && replica.owner() != null) {
             drain.stuck();
             return true;
         }
@@ -175,7 +175,7 @@ final class Drains {
         }
         final LentSegment target = target(replica, nowMs);
         if (target == null) {
-            drain.failedOnce(replica, limits.retries(), nowMs + RETRY_MS);
+            drain.failedOnce(replica, limits.tries(), nowMs + RETRY_MS);
             return !tiers.memory().makeRoom(replica.size(), nowMs);
         }
         final TaskCommand.CreateTask move = new TaskCommand.CreateTask(Kind.MOVE, replica.owner().key(),

@@ -9,8 +9,8 @@ package io.kvtier.store.master.state;
  * reads ended first; and as time passes those whose lease has ended move over in order, a part with each call: what
  * is let go before all have moved stands before the last ones. A lease that is prolonged moves nothing: it is noticed
  * when the earlier end comes, and the residency goes to where the later one belongs. An eviction takes from the old end
- * of a list. It looks at nothing else, except at members of a group that is leased through another member, which move to
- * the leased list when they are met, and, when nothing else is left, at those whose turn to move has not come.
+ * of a list. It looks at nothing else, except at members of a group that is leased through another member, which move
+ * to the leased list when they are met, and, when nothing else is left, at those whose turn to move has not come.
  */
 final class EvictionOrder {
     /** One linked list; {@code oldest} is evicted first. */

@@ -6,14 +6,20 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * A regular expression that keys are searched for. A pattern that takes too many steps on a key is refused: the clients
- * that send them must not be able to stop the master.
+ * A regular expression that the keys of one part of a scan are searched for. A step is a look at a character. A part
+ * that has taken many ends with the bucket that it is at; a pattern that takes too many on a key, or on the keys of one
+ * bucket, is refused: the clients that send them must not be able to stop the master.
  */
 final class KeyPattern {
     /** Characters that a search may look at in one key. An ordinary pattern looks at each a few times. */
     private static final long MAX_STEPS = 200_000;
+    /** Steps after which a part ends at the next bucket: some milliseconds. */
+    private static final long PART_STEPS = 2_000_000;
+    /** Steps of all keys of a part: some ten milliseconds. */
+    private static final long MAX_PART_STEPS = 10_000_000;
 
     private final Pattern pattern;
+    private long steps;
 
     private KeyPattern(final Pattern pattern) {
         this.pattern = pattern;
@@ -37,11 +43,23 @@ final class KeyPattern {
         if (pattern == null) {
             return true;
         }
+        final long until = Math.min(steps + MAX_STEPS, MAX_PART_STEPS);
         try {
-            return pattern.matcher(new Counted(key, new long[1], pattern.pattern())).find();
+            return pattern.matcher(new Counted(key, until)).find();
         } catch (final StackOverflowError e) {
             throw tooHard(pattern.pattern());
         }
+    }
+
+    /** Whether this part should look at no further bucket. */
+    boolean isUsedUp() {
+        return steps >= PART_STEPS;
+    }
+
+    private StoreException tooMany() {
+        return steps < MAX_PART_STEPS ? tooHard(pattern.pattern()) : new StoreException(ErrorCode.INVALID_PARAMS,
+            "the regular expression '" + pattern.pattern() + "' needs more than " + MAX_PART_STEPS
+                + " steps on the keys of one part of the scan; use one with fewer repetitions, or that begins with ^");
     }
 
     private static StoreException tooHard(final String pattern) {
@@ -50,7 +68,15 @@ final class KeyPattern {
     }
 
     /** A text that counts how often it is looked at. */
-    private record Counted(CharSequence text, long[] steps, String pattern) implements CharSequence {
+    private final class Counted implements CharSequence {
+        private final CharSequence text;
+        private final long until;
+
+        Counted(final CharSequence text, final long until) {
+            this.text = text;
+            this.until = until;
+        }
+
         @Override
         public int length() {
             return text.length();
@@ -58,15 +84,15 @@ final class KeyPattern {
 
         @Override
         public char charAt(final int index) {
-            if (++steps[0] > MAX_STEPS) {
-                throw tooHard(pattern);
+            if (++steps > until) {
+                throw tooMany();
             }
             return text.charAt(index);
         }
 
         @Override
         public CharSequence subSequence(final int start, final int end) {
-            return new Counted(text.subSequence(start, end), steps, pattern);
+            return new Counted(text.subSequence(start, end), until);
         }
 
         @Override

@@ -21,7 +21,12 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         RANDOM,
         /** Where the largest share is free, among a few that are looked at. */
         FREE_RATIO_FIRST,
-        /** On the writer's host, then anywhere. */
+        /**
+         * Where its owner's disk has the largest share free, among a few that are looked at, so that what is evicted
+         * has somewhere to go; memory decides where these are equal. An owner without a disk comes last.
+         */
+        SSD_FREE_RATIO_FIRST,
+        /** On the writer's host, then on the one whose name comes next, and so on round. */
         LOCAL_FIRST
     }
 
@@ -77,11 +82,11 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
      * @param finished     most that are remembered.
      * @param pendingMs    how long one waits before it has failed; 0 for ever.
      * @param processingMs how long one is under way before it has failed; 0 for ever.
-     * @param retries      how often a drain tries to move one replica.
+     * @param tries        how often a drain tries to move one replica, the first time included; 1 or more.
      */
-    public record Tasks(int pending, int processing, int finished, long pendingMs, long processingMs, int retries) {
-        /** Ten thousand of each kind, five minutes. */
-        public static final Tasks DEFAULT = new Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 10);
+    public record Tasks(int pending, int processing, int finished, long pendingMs, long processingMs, int tries) {
+        /** Ten thousand of each kind, five minutes, ten tries after the first. */
+        public static final Tasks DEFAULT = new Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 11);
     }
 
     /**

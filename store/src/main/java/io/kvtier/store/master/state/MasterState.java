@@ -56,10 +56,11 @@ public final class MasterState implements AutoCloseable {
         pins = new SoftPins(settings.pins());
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, term);
-        segments = new Segments(new Placement(settings.strategy()), settings.leaseMs());
+        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
+        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs(),
+            Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
-        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
         tiers = new Tiers(catalogue, segments,
             new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
             new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);
@@ -112,7 +113,7 @@ public final class MasterState implements AutoCloseable {
             case ObjectCommand.Find find -> reads.find(find, nowMs);
             case ObjectCommand.RemoveMatching remove -> removals.removeMatching(remove, nowMs);
             case ObjectCommand.ReplicaClear clear -> removals.clear(clear, nowMs);
-            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable);
+            case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable, nowMs);
         };
     }
 
@@ -137,7 +138,7 @@ public final class MasterState implements AutoCloseable {
             case DiskCommand.PromotionEnd end -> promotions.end(end, nowMs);
             case DiskCommand.EvictDisk evict -> tiers.disk().evict(evict, nowMs);
             case DiskCommand.AdoptDisk adopt -> tiers.disk().adopt(adopt);
-            case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch.clientId(), fetch.max());
+            case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
         };
     }
 
@@ -235,9 +236,20 @@ public final class MasterState implements AutoCloseable {
         return stored || entry != null ? Ack.OK : Ack.STALE;
     }
 
-    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable) {
+    private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable, final long nowMs) {
         final ObjectEntry entry = catalogue.find(unreadable.key(), unreadable.version());
-        return entry != null && tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
+        if (entry == null) {
+            return Ack.STALE;
+        }
+        final Residency devices = entry.residency(Medium.NOF);
+        for (PlacedReplica replica = devices == null ? null : devices.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.id() == unreadable.replicaId()) {
+                tiers.nof().dropLeased(replica, nowMs);
+                return Ack.OK;
+            }
+        }
+        return tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {

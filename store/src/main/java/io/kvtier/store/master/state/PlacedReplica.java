@@ -9,8 +9,8 @@ import io.kvtier.store.replica.ReplicaStatus;
  * A range of a segment that belongs to one object.
  *
  * <p>While it is written it belongs to its object's {@link PendingWrite}, {@link Replication} or promotion, complete
- * it belongs to the object's {@link Residency}. Its range is freed when it has no owner, nobody holds it and its rest is
- * over, whichever comes last.
+ * it belongs to the object's {@link Residency}. Its range is freed when it has no owner, nobody holds it and its rest
+ * is over, whichever comes last.
  */
 final class PlacedReplica {
     private final long id;

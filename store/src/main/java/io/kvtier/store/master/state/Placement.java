@@ -3,21 +3,31 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.master.state.MasterSettings.Strategy;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 
 /**
- * Where new replicas go: segments that the put names, then the writer's host when it wants that, then by strategy.
- * Replicas of one object are on segments of their own.
+ * Where new replicas go: segments that the put names; then, when it wants that, those of the writer's host, and those
+ * of the hosts whose names come next, so that what one writer has lies on few; otherwise by strategy. Replicas of one
+ * object are on segments of their own.
  *
  * <p>The random numbers are the state's own, so that the same commands place the same way.
  */
 final class Placement {
-    /** How many segments are looked at for each replica before the emptiest of them is taken. */
+    /** How many segments are looked at for each replica before the best of them is taken. */
     private static final int SAMPLE = 6;
+    private static final Kind ANY = segment -> true;
+    private static final Comparator<LentSegment> EMPTIEST = Comparator.comparingDouble(Placement::ratio);
 
     private final Strategy strategy;
+    /** The best place for memory comes first. */
+    private final Comparator<LentSegment> ranking;
     private final List<LentSegment> memory = new ArrayList<>();
     private final List<LentSegment> nof = new ArrayList<>();
+    /** Memory by its owner's host. */
+    private final NavigableMap<String, List<LentSegment>> hosts = new TreeMap<>();
     private long random = 0x9E3779B97F4A7C15L;
 
     /**
@@ -27,35 +37,46 @@ final class Placement {
      * @param size      bytes of the value.
      * @param medium    the kind of segment.
      * @param preferred names of segments that are tried first.
-     * @param host      the writer's host; empty when it does not matter.
+     * @param host      the writer's host, for memory; empty when it does not matter.
      * @param only      whether nothing but the preferred segments will do.
      */
     record Wish(ObjectEntry owner, long size, Medium medium, List<String> preferred, String host, boolean only) {
     }
 
-    Placement(final Strategy strategy) {
+    Placement(final Strategy strategy, final DiskReplicas disk) {
         this.strategy = strategy;
+        ranking = strategy == Strategy.SSD_FREE_RATIO_FIRST
+            ? Comparator.<LentSegment>comparingDouble(segment -> -disk.freeRatio(segment.clientId()))
+                .thenComparing(EMPTIEST) : EMPTIEST;
     }
 
     void add(final LentSegment segment) {
         segments(segment.medium()).add(segment);
+        if (segment.medium() == Medium.MEMORY) {
+            hosts.computeIfAbsent(segment.host(), host -> new ArrayList<>()).add(segment);
+        }
     }
 
     void remove(final LentSegment segment) {
         segments(segment.medium()).remove(segment);
+        if (segment.medium() == Medium.MEMORY) {
+            hosts.computeIfPresent(segment.host(), (host, there) -> there.remove(segment) && there.isEmpty() ? null
+                : there);
+        }
     }
 
-    /** Whether a segment that may be allocated in is large enough, were it empty. */
-    boolean couldHold(final Wish wish, final long nowMs) {
+    /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
+    int places(final Wish wish, final int count, final long nowMs) {
         final List<LentSegment> segments = segments(wish.medium());
-        for (int i = 0; i < segments.size(); i++) {
+        int places = 0;
+        for (int i = 0; i < segments.size() && places < count; i++) {
             final LentSegment segment = segments.get(i);
             if (segment.isOpen(nowMs) && wish.size() <= segment.capacity()
                 && (!wish.only() || wish.preferred().contains(segment.name()))) {
-                return true;
+                places++;
             }
         }
-        return false;
+        return places;
     }
 
     /** Ranges on as many segments as have room, up to {@code count}. */
@@ -69,14 +90,32 @@ final class Placement {
         if (wish.only()) {
             return placed;
         }
+        final boolean ranked =
+            strategy == Strategy.FREE_RATIO_FIRST || strategy == Strategy.SSD_FREE_RATIO_FIRST;
         if (!wish.host().isEmpty()) {
-            tryAll(segments, segment -> segment.host().equals(wish.host()), wish, count, nowMs, ids, placed);
+            tryHosts(hosts.subMap(wish.host(), true, wish.host(), true), wish, count, nowMs, ids, placed);
+            if (!ranked) {
+                tryHosts(hosts.tailMap(wish.host(), false), wish, count, nowMs, ids, placed);
+                tryHosts(hosts.headMap(wish.host(), false), wish, count, nowMs, ids, placed);
+                return placed;
+            }
         }
-        if (strategy == Strategy.FREE_RATIO_FIRST) {
-            tryEmptiest(segments, wish, count, nowMs, ids, placed);
+        if (ranked) {
+            tryRanked(segments, wish, count, nowMs, ids, placed);
         }
-        tryAll(segments, segment -> true, wish, count, nowMs, ids, placed);
+        tryAll(segments, ANY, wish, count, nowMs, ids, placed);
         return placed;
+    }
+
+    /** Hosts one after the other, on each of them all segments. */
+    private void tryHosts(final NavigableMap<String, List<LentSegment>> some, final Wish wish, final int count,
+        final long nowMs, final ObjectCatalogue ids, final List<PlacedReplica> placed) {
+        for (final List<LentSegment> segments : some.values()) {
+            if (placed.size() == count) {
+                return;
+            }
+            tryAll(segments, ANY, wish, count, nowMs, ids, placed);
+        }
     }
 
     /** One of a kind of segment. */
@@ -97,7 +136,7 @@ final class Placement {
         }
     }
 
-    private void tryEmptiest(final List<LentSegment> segments, final Wish wish, final int count, final long nowMs,
+    private void tryRanked(final List<LentSegment> segments, final Wish wish, final int count, final long nowMs,
         final ObjectCatalogue ids, final List<PlacedReplica> placed) {
         final int looks = Math.min(segments.size(), SAMPLE * (count - placed.size()));
         if (looks <= 0) {
@@ -108,7 +147,7 @@ final class Placement {
         for (int i = 0; i < looks; i++) {
             sample.add(segments.get((start + i) % segments.size()));
         }
-        sample.sort((a, b) -> Double.compare(ratio(a), ratio(b)));
+        sample.sort(wish.medium() == Medium.MEMORY ? ranking : EMPTIEST);
         for (int i = 0; i < looks && placed.size() < count; i++) {
             tryOne(sample.get(i), wish, nowMs, ids, placed);
         }

@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.MasterStats.Promoted;
+import io.kvtier.store.protocol.MasterStats.Rejected;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.LinkedHashMap;
@@ -27,6 +28,9 @@ final class Promotions {
     private long failed;
     private long cancelled;
     private long expired;
+    private long rejectedRoom;
+    private long rejectedQuota;
+    private long rejectedBusy;
 
     private record Promotion(UUID clientId, PlacedReplica replica, long startMs) {
     }
@@ -42,14 +46,17 @@ final class Promotions {
         final ObjectEntry entry = tiers.catalogue().find(start.key(), start.version());
         if (entry == null || !entry.isReadable() || entry.residency(Medium.MEMORY) != null
             || entry.promotion() != null || entry.pending() != null || entry.isReplicating()) {
+            rejectedBusy++;
             return PromotionReply.DECLINED;
         }
         if (admission.admit(entry.key().tenant(), entry.record().size(), 0, nowMs) != Admission.Verdict.ADMITTED) {
+            rejectedQuota++;
             return PromotionReply.DECLINED;
         }
         final List<PlacedReplica> placed = tiers.memory().place(new Placement.Wish(entry, entry.record().size(),
             Medium.MEMORY, List.of(), clients.host(start.clientId()), false), 1, nowMs);
         if (placed.isEmpty()) {
+            rejectedRoom++;
             return PromotionReply.DECLINED;
         }
         final PlacedReplica replica = placed.getFirst();
@@ -149,6 +156,7 @@ final class Promotions {
     }
 
     Promoted counted() {
-        return new Promoted(admitted, completedBytes, failed, cancelled, expired);
+        return new Promoted(admitted, completedBytes, failed, cancelled, expired,
+            new Rejected(rejectedRoom, rejectedQuota, rejectedBusy));
     }
 }

@@ -85,7 +85,7 @@ final class Reads {
         final List<ObjectEntry> matching = new ArrayList<>();
         int bucket = Removals.bucket(find.cursor());
         int looked = 0;
-        while (bucket < ObjectCatalogue.BUCKETS && looked < SCAN_OBJECTS) {
+        while (bucket < ObjectCatalogue.BUCKETS && looked < SCAN_OBJECTS && !pattern.isUsedUp()) {
             for (final ObjectEntry entry : tiers.catalogue().bucket(bucket)) {
                 looked++;
                 if (Removals.matches(entry, find.tenant(), pattern) && tiers.isReadable(entry)) {

@@ -51,7 +51,8 @@ final class Removals {
         int bucket = bucket(remove.cursor());
         int looked = 0;
         final List<ObjectEntry> matching = new ArrayList<>();
-        while (bucket < ObjectCatalogue.BUCKETS && looked < Reads.SCAN_OBJECTS) {
+        while (bucket < ObjectCatalogue.BUCKETS && looked < Reads.SCAN_OBJECTS
+            && !pattern.isUsedUp()) {
             for (final ObjectEntry entry : tiers.catalogue().bucket(bucket)) {
                 looked++;
                 if (matches(entry, remove.tenant(), pattern)) {

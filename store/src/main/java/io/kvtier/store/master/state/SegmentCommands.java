@@ -20,6 +20,7 @@ final class SegmentCommands {
     private final Copies copies;
     private long healthyProbes;
     private long failedProbes;
+    private long lateProbes;
     private long probedAway;
 
     SegmentCommands(final MasterSettings settings, final long term, final Tiers tiers, final Clients clients,
@@ -72,6 +73,7 @@ final class SegmentCommands {
             healthyProbes++;
         } else {
             failedProbes++;
+            lateProbes += probed.timedOut() ? 1 : 0;
         }
         if (segment.probed(probed.healthy()) >= settings.liveness().nofFailures()) {
             probedAway++;
@@ -81,7 +83,7 @@ final class SegmentCommands {
     }
 
     Probes probes() {
-        return new Probes(healthyProbes, failedProbes, probedAway);
+        return new Probes(healthyProbes, failedProbes, probedAway, lateProbes);
     }
 
     Ack unmountDisk(final UUID clientId, final long nowMs) {

@@ -36,6 +36,7 @@ final class Segments implements AutoCloseable {
     private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals());
     private final Placement placement;
     private final long reopenAfterMs;
+    private final long deviceReopenAfterMs;
     /** When the next segment opens that rests as a whole; at the end of time when there is none. */
     private long nextOpenMs = Long.MAX_VALUE;
 
@@ -51,10 +52,12 @@ final class Segments implements AutoCloseable {
      *
      * @param placement      where to allocate.
      * @param reopenAfterMs  how long memory rests that was lent before.
+     * @param deviceReopenAfterMs how long a block device does: nobody can keep who was sent there before from writing.
      */
-    Segments(final Placement placement, final long reopenAfterMs) {
+    Segments(final Placement placement, final long reopenAfterMs, final long deviceReopenAfterMs) {
         this.placement = placement;
         this.reopenAfterMs = reopenAfterMs;
+        this.deviceReopenAfterMs = deviceReopenAfterMs;
     }
 
     LentSegment mount(final UUID clientId, final String host, final SegmentCommand.SegmentSpec spec,
@@ -71,7 +74,7 @@ final class Segments implements AutoCloseable {
         checkDevice(spec);
         final LentSegment segment;
         try {
-            segment = new LentSegment(clientId, host, spec, spec.fresh() ? nowMs : nowMs + reopenAfterMs);
+            segment = new LentSegment(clientId, host, spec, openFromMs(spec, nowMs));
         } catch (final IllegalArgumentException e) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + spec.name() + " of " + spec.capacity()
                 + " bytes in units of " + spec.unit() + " cannot be mounted: " + e.getMessage(), e);
@@ -83,6 +86,11 @@ final class Segments implements AutoCloseable {
         placement.add(segment);
         recount(spec.medium());
         return segment;
+    }
+
+    private long openFromMs(final SegmentCommand.SegmentSpec spec, final long nowMs) {
+        final long restMs = spec.medium() == Medium.NOF ? deviceReopenAfterMs : reopenAfterMs;
+        return spec.fresh() ? nowMs : nowMs > Long.MAX_VALUE - restMs ? Long.MAX_VALUE : nowMs + restMs;
     }
 
     /** A block device is one and the same for all who reach it: lent twice, its ranges would be given out twice. */
@@ -180,9 +188,9 @@ final class Segments implements AutoCloseable {
         }
     }
 
-    /** Whether a segment that may be allocated in is large enough, were it empty. */
-    boolean couldHold(final Placement.Wish wish, final long nowMs) {
-        return placement.couldHold(wish, nowMs);
+    /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
+    int places(final Placement.Wish wish, final int count, final long nowMs) {
+        return placement.places(wish, count, nowMs);
     }
 
     /** Ranges for one value on segments of their own: as many as there is room for, up to {@code count}. */

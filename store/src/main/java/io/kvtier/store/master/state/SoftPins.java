@@ -76,6 +76,11 @@ final class SoftPins {
         return pinned;
     }
 
+    /** Ends in the queue, those that count no more included. */
+    int queued() {
+        return ends.size();
+    }
+
     private void clean() {
         if (ends.size() > Math.max(CLEAN_FROM, 2 * pinned)) {
             final PriorityQueue<End> current = queue();

@@ -75,11 +75,12 @@ final class SpaceTier {
      */
     List<PlacedReplica> place(final Placement.Wish wish, final int count, final long nowMs) {
         advance(nowMs);
-        if (!segments.couldHold(wish, nowMs)) {
+        final int places = segments.places(wish, count, nowMs);
+        if (places == 0) {
             // Nothing that could be evicted makes room for it.
             return List.of();
         }
-        relieve(wish, count, nowMs);
+        relieve(wish, places, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
         final boolean evicting = placed.isEmpty() && !wish.only();
         while (evicting && placed.isEmpty() && makeRoom(wish.size(), nowMs)) {
@@ -345,7 +346,7 @@ final class SpaceTier {
         return (long) Math.ceil(share * residencies * (1 - 1e-12));
     }
 
-    /** Value bytes that a tenant with a quota can lose; not all that there are, when these are as many as are wanted. */
+    /** Value bytes that a tenant with a quota can lose; not all there are, when these are as many as are wanted. */
     long evictable(final String tenant, final long wanted, final long nowMs) {
         return order.bytesOf(tenant, settings.eviction().softPinned(), wanted, nowMs);
     }

@@ -29,6 +29,8 @@ final class Writes {
     /** In the order of their start. */
     private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
     private long discarded;
+    /** Of the values of discarded writes whose writers may still be at it. */
+    private long staleBytes;
     private long released;
     private long unplaced;
     private long partlyPlaced;
@@ -350,12 +352,18 @@ final class Writes {
         discarded++;
         write.discard();
         write.entry().pending(null);
-        write.replicas().forEach(replica -> tiers.of(replica).drop(replica, nowMs));
+        for (final PlacedReplica replica : write.replicas()) {
+            staleBytes += replica.size();
+            tiers.of(replica).drop(replica, nowMs);
+        }
     }
 
     /** The writer of a discarded write is done with replicas of it. */
     private void release(final PendingWrite write, final Scope scope, final long nowMs) {
-        write.take(scope).forEach(replica -> tiers.of(replica).release(replica, nowMs));
+        for (final PlacedReplica replica : write.take(scope)) {
+            staleBytes -= replica.size();
+            tiers.of(replica).release(replica, nowMs);
+        }
         if (write.replicas().isEmpty()) {
             pending.remove(write.version());
         }
@@ -423,6 +431,6 @@ final class Writes {
     }
 
     Allocations allocations() {
-        return new Allocations(unplaced, partlyPlaced);
+        return new Allocations(unplaced, partlyPlaced, staleBytes);
     }
 }

@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.MasterStats.Probes;
 import io.kvtier.store.protocol.MasterStats.Promoted;
+import io.kvtier.store.protocol.MasterStats.Rejected;
 import io.kvtier.store.protocol.wire.Method.Message;
 import java.util.List;
 import java.util.function.Function;
@@ -64,20 +65,29 @@ final class AdminMessages {
                 .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes());
             write(e, stats.memoryRuns());
             write(e, stats.nofRuns());
-            e.array(2).number(stats.allocations().failures()).number(stats.allocations().partial());
+            e.array(3).number(stats.allocations().failures()).number(stats.allocations().partial())
+                .number(stats.allocations().stale());
             final Promoted promoted = stats.promoted();
-            e.array(5).number(promoted.admitted()).number(promoted.completedBytes()).number(promoted.failed())
+            e.array(6).number(promoted.admitted()).number(promoted.completedBytes()).number(promoted.failed())
                 .number(promoted.cancelled()).number(promoted.expired());
-            e.array(3).number(stats.probes().successes()).number(stats.probes().failures())
-                .number(stats.probes().unmounted());
+            final Rejected rejected = promoted.rejected();
+            e.array(3).number(rejected.room()).number(rejected.quota()).number(rejected.busy());
+            e.array(4).number(stats.probes().successes()).number(stats.probes().failures())
+                .number(stats.probes().unmounted()).number(stats.probes().timeouts());
         }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
-            d.number(), d.has() ? d.number() : 0, group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
+            d.number(), later(d), group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
                 r.number(), r.number(), r.number(), r.number(), r.number())), runs(d), runs(d),
-            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number())),
-            group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number())),
-            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number()))));
+            group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number(), later(r))),
+            group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number(),
+                group(r, Rejected.NONE, s -> new Rejected(s.number(), s.number(), s.number())))),
+            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number(), later(r)))));
+    }
+
+    /** A number that older writers leave out. */
+    private static long later(final Decoder d) {
+        return d.has() ? d.number() : 0;
     }
 
     private static void write(final Encoder e, final EvictionRuns runs) {
@@ -99,6 +109,6 @@ final class AdminMessages {
                 .number(tenant.effective()).number(tenant.charged()).number(tenant.objects())
                 .number(tenant.rejections()).number(tenant.evictedBytes()));
         }, d -> d.records(Integer.MAX_VALUE, t -> new TenantInfo(t.tenant(), t.number(), t.number(), t.number(),
-            t.number(), t.number(), t.has() ? t.number() : 0)));
+            t.number(), t.number(), later(t))));
     }
 }

@@ -1,6 +1,7 @@
 package io.kvtier.store.protocol.wire;
 
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
@@ -41,8 +42,9 @@ final class DiskMessages {
                 evict.values()), d -> new EvictDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
             Method.of(71, AdoptDisk.class, false, Message.of((e, adopt) -> objects(e.array(2).uuid(adopt.clientId()),
                 adopt.values()), d -> new AdoptDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
-            Method.of(72, FetchDrops.class, false, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
-                .number(fetch.max()), d -> new FetchDrops(d.uuid(), d.count(Integer.MAX_VALUE))), versions()));
+            Method.of(72, FetchDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
+                .number(fetch.max()).number(fetch.done()), d -> new FetchDrops(d.uuid(), d.count(Integer.MAX_VALUE),
+                    d.has() ? d.number() : FetchDrops.ALL_NAMED)), drops()));
     }
 
     private static void task(final Encoder e, final OffloadTask task) {
@@ -92,10 +94,12 @@ final class DiskMessages {
         return d.records(Integer.MAX_VALUE, o -> new StoredObject(o.key(), o.number(), o.count(), o.number()));
     }
 
-    private static Message<List<StoredVersion>> versions() {
-        return Message.of((e, versions) -> {
-            e.array(1).array(versions.size());
-            versions.forEach(version -> e.array(3).key(version.key()).number(version.version()));
-        }, d -> d.records(Integer.MAX_VALUE, v -> new StoredVersion(v.key(), v.number())));
+    private static Message<Drops> drops() {
+        return Message.of((e, drops) -> {
+            e.array(2).array(drops.values().size());
+            drops.values().forEach(value -> e.array(3).key(value.key()).number(value.version()));
+            e.number(drops.last());
+        }, d -> new Drops(d.records(Integer.MAX_VALUE, v -> new StoredVersion(v.key(), v.number())),
+            d.has() ? d.number() : 0));
     }
 }

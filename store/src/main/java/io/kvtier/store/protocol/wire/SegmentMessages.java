@@ -32,8 +32,9 @@ final class SegmentMessages {
                 e.array(1).array(segments.size());
                 segments.forEach(segment -> segment(e, segment));
             }, d -> d.records(Integer.MAX_VALUE, SegmentMessages::segment))),
-            Method.of(52, Probed.class, false, Message.of((e, probed) -> e.array(2).uuid(probed.segmentId())
-                .flag(probed.healthy()), d -> new Probed(d.uuid(), d.flag())), CommonMessages.ACK),
+            Method.of(52, Probed.class, false, Message.of((e, probed) -> e.array(3).uuid(probed.segmentId())
+                .flag(probed.healthy()).flag(probed.timedOut()),
+                d -> new Probed(d.uuid(), d.flag(), d.has() && d.flag())), CommonMessages.ACK),
             Method.of(53, Clients.class, true, CommonMessages.empty(new Clients()), Message.of((e, clients) -> {
                 e.array(1).array(clients.size());
                 clients.forEach(client -> e.array(5).uuid(client.clientId()).text(client.name()).text(client.host())
