@@ -1,11 +1,14 @@
 package io.kvtier.store.client;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.kvtier.kit.Commands;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -13,27 +16,34 @@ import java.util.concurrent.TimeUnit;
 /** A further JVM that says in one line of standard output that it is ready; killed when closed. */
 final class Jvm implements AutoCloseable {
     private final Process process;
+    private final BufferedReader out;
     private final String ready;
 
-    private Jvm(final Process process, final String ready) {
+    private Jvm(final Process process, final BufferedReader out, final String ready) {
         this.process = process;
+        this.out = out;
         this.ready = ready;
     }
 
     static Jvm start(final Class<?> main, final String... arguments) {
+        return start(ProcessBuilder.Redirect.INHERIT, main, arguments);
+    }
+
+    /** One whose standard error goes somewhere. */
+    static Jvm start(final ProcessBuilder.Redirect error, final Class<?> main, final String... arguments) {
         final List<String> flags = new ArrayList<>(Commands.NATIVE_FLAGS);
         // It lives for seconds.
         flags.add("-XX:TieredStopAtLevel=1");
         try {
             final Process process = new ProcessBuilder(Commands.javaCommand(flags, main, arguments))
-                .redirectError(ProcessBuilder.Redirect.INHERIT).start();
-            final String line = new BufferedReader(
-                new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
+                .redirectError(error).start();
+            final BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
+            final String line = out.readLine();
             if (line == null) {
                 process.destroyForcibly();
                 throw new AssertionError(main.getName() + " ended before it was ready");
             }
-            return new Jvm(process, line);
+            return new Jvm(process, out, line);
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -42,6 +52,37 @@ final class Jvm implements AutoCloseable {
     /** The line that it printed. */
     String ready() {
         return ready;
+    }
+
+    /** The next line that it prints; null when it has ended. */
+    String line() {
+        try {
+            return out.readLine();
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Its standard input ends, after some text. */
+    void tell(final String text) {
+        try (OutputStream in = process.getOutputStream()) {
+            in.write(text.getBytes(StandardCharsets.UTF_8));
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Sends a signal: STOP, CONT and the like. */
+    void signal(final String name) {
+        try {
+            assertEquals(0, Commands.run("kill", "-" + name, String.valueOf(process.pid())).code());
+        } catch (final InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** SIGKILL: it does nothing more, as if the machine had died. */
@@ -56,12 +97,23 @@ final class Jvm implements AutoCloseable {
         return join();
     }
 
-    private int join() {
+    /** Waits for its end; its exit status. */
+    int join() {
         try {
             if (!process.waitFor(60, TimeUnit.SECONDS)) {
                 throw new AssertionError("the process does not end");
             }
             return process.exitValue();
+        } catch (final InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Where its threads are, for people. */
+    String dump() {
+        try {
+            return Commands.run(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                String.valueOf(process.pid()), "Thread.print").output();
         } catch (final InterruptedException e) {
             throw new IllegalStateException(e);
         }

@@ -91,11 +91,21 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
         if (others == null) {
             return problem == null ? Move.DONE : Move.failed(problem);
         }
-        final RemoteTransfer moving = others;
-        return () -> {
-            final String theirs = moving.finish();
+        return new Both(problem, others);
+    }
+
+    /** What became of this process's replicas, and the way to those of others. */
+    private record Both(String problem, RemoteTransfer others) implements Move {
+        @Override
+        public String finish() {
+            final String theirs = others.finish();
             return problem == null ? theirs : problem;
-        };
+        }
+
+        @Override
+        public boolean isSettled() {
+            return others.isSettled();
+        }
     }
 
     /** Null when the bytes are in all of this process's replicas, else why not. */

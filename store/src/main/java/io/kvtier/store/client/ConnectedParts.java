@@ -34,9 +34,9 @@ import org.agrona.CloseHelper;
  * What a connected store is made of, opened in the order in which one needs the other and closed in reverse.
  *
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
- * work, {@code kvtier-chores} lends anew and carries out copies, {@code kvtier-offloader} writes to the disk,
- * {@code kvtier-nof} looks at block devices; none waits for another. <b>Lifetime:</b> closed by one thread at a time;
- * as often as it takes.
+ * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
+ * the disk, {@code kvtier-nof} looks at block devices; none waits for another. <b>Lifetime:</b> closed by one thread at
+ * a time; as often as it takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
@@ -51,6 +51,9 @@ final class ConnectedParts {
     private final Counters counters = new Counters();
     private final ExecutorService chores =
         Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-chores").factory());
+    /** Copies may take long; memory is lent anew meanwhile. */
+    private final ExecutorService copies =
+        Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-copies").factory());
     private final AtomicBoolean copying = new AtomicBoolean();
     private TransferEngine engine;
     private RemoteSegments segments;
@@ -173,7 +176,7 @@ final class ConnectedParts {
                 segments.sweep();
                 devices.sweep();
                 if (disk != null && disk.takeUnsettled()) {
-                    chore(mounts::mountDisk);
+                    chore(chores, mounts::mountDisk);
                 }
             }
         };
@@ -182,7 +185,7 @@ final class ConnectedParts {
     private void workQueued(final WorkKind kind) {
         if (kind == WorkKind.TASKS) {
             if (copying.compareAndSet(false, true)) {
-                chore(() -> {
+                chore(copies, () -> {
                     copying.set(false);
                     replications.run();
                 });
@@ -192,9 +195,9 @@ final class ConnectedParts {
         }
     }
 
-    private void chore(final Runnable task) {
+    private static void chore(final ExecutorService thread, final Runnable task) {
         try {
-            chores.execute(() -> {
+            thread.execute(() -> {
                 try {
                     task.run();
                 } catch (final StoreException e) {
@@ -243,11 +246,14 @@ final class ConnectedParts {
         if (closed) {
             return true;
         }
+        if (replications != null) {
+            replications.stop();
+        }
         if (lentDevices != null) {
             lentDevices.stop();
         }
         try {
-            CloseHelper.closeAll(work, chores, endpoint, disk);
+            CloseHelper.closeAll(work, copies, chores, endpoint, disk);
         } finally {
             // An index that could not be written does not keep the rest.
             if (mounts != null) {

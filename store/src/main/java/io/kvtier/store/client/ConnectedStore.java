@@ -6,8 +6,16 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.rpc.RpcException;
+import io.kvtier.transport.rpc.RpcStatus;
+import java.io.EOFException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.agrona.CloseHelper;
 import org.agrona.concurrent.UnsafeBuffer;
 
@@ -18,6 +26,9 @@ import org.agrona.concurrent.UnsafeBuffer;
  * its servers and connections, and gives everything back once no call is inside.
  */
 public final class ConnectedStore extends ClientStore {
+    private static final String SILENT =
+        "does not answer; start one with 'kvtier master', or name another host and port";
+
     private final ConnectConfig config;
     private final ConnectedParts all;
     private final ReentrantLock closing = new ReentrantLock();
@@ -63,8 +74,36 @@ public final class ConnectedStore extends ClientStore {
     private static RuntimeException explained(final RuntimeException e, final ConnectConfig config) {
         return e instanceof StoreException known && isUnreachable(known.code())
             ? new StoreException(known.code(), "the master at " + config.masterHost() + ':' + config.masterPort()
-                + " does not answer; start one with 'kvtier master', or name another host and port ("
+                + ' ' + why(known.getCause(), config.tls() != null) + " ("
                 + known.getMessage().substring(known.code().name().length() + 2) + ')', known) : e;
+    }
+
+    /** What is wrong, and what to do about it. */
+    private static String why(final Throwable cause, final boolean tls) {
+        if (cause instanceof RpcException call && call.status() == RpcStatus.UNAUTHENTICATED) {
+            return "does not let this client in; give both the same secret";
+        }
+        if (cause instanceof RpcException call && call.status() == RpcStatus.UNREACHABLE) {
+            return switch (call.getCause()) {
+                // What the other end refuses may come here, too.
+                case SSLHandshakeException e when !String.valueOf(e.getMessage()).contains("Received fatal alert") ->
+                    "and this client do not agree on TLS; give this client the certificate that the master's is "
+                        + "signed by, and the master that of this client's";
+                // The other end's reason is lost when it ends the connection while this one still writes.
+                case EOFException e -> ended(tls);
+                case SSLException e -> ended(tls);
+                case SocketException e when !(e instanceof ConnectException || e instanceof NoRouteToHostException) ->
+                    ended(tls);
+                case null, default -> SILENT;
+            };
+        }
+        return SILENT;
+    }
+
+    private static String ended(final boolean tls) {
+        return "ends the connection before this client is in; " + (tls
+            ? "it may not trust this client's certificate, or that is out of date: the master's log says so"
+            : "if it wants TLS, give this client a certificate");
     }
 
     private static boolean isUnreachable(final ErrorCode code) {

@@ -17,6 +17,14 @@ interface Move {
      */
     String finish();
 
+    /**
+     * Whether nothing changes the bytes of what was written any more, once it is finished: false when the owner of a
+     * segment did not say how it ended, and may still write what it was sent.
+     */
+    default boolean isSettled() {
+        return true;
+    }
+
     /** One that came to nothing. */
     static Move failed(final String why) {
         return () -> why;

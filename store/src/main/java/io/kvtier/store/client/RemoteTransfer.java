@@ -27,6 +27,7 @@ final class RemoteTransfer implements Move {
     private List<Bounce> bounces = List.of();
     private String problem;
     private boolean submitted;
+    private boolean settled = true;
 
     /** A piece of the caller's memory, and the staging memory that stands for it. */
     private record Bounce(MemorySegment caller, long count, Staging.Piece piece) {
@@ -150,11 +151,18 @@ final class RemoteTransfer implements Move {
             }
         } catch (final TransferException e) {
             problem = e.getMessage();
+            // Which of its parts were sent, and what became of each, is not told.
+            settled = direction == Direction.READ;
             used.forEach(segments::failed);
         } finally {
             bounces.forEach(bounce -> bounce.piece().close());
             used.forEach(RemoteSegments.Opened::leave);
         }
         return problem;
+    }
+
+    @Override
+    public boolean isSettled() {
+        return settled;
     }
 }

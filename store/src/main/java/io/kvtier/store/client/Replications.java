@@ -10,21 +10,39 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Copies and moves of memory replicas that the master asks this client to carry out.
  *
- * <p><b>Threading:</b> one thread at a time. <b>Blocking:</b> on the master and on transfers.
+ * <p>As with a put, bytes are written by a deadline that counts from before the master was asked: long after it the
+ * master may give the memory to others.
+ *
+ * <p><b>Threading:</b> one thread at a time; {@link #stop} from any. <b>Blocking:</b> on the master and on transfers.
  */
 final class Replications {
     private static final System.Logger LOG = System.getLogger(Replications.class.getName());
     private static final int STEP = 16;
+    private static final String CLOSED = "this client is being closed";
 
     private final UUID clientId;
     private final Master master;
     private final ReplicaMemory memory;
     private final Staging staging;
     private final long timeoutMs;
+    private volatile boolean stopped;
+
+    /**
+     * How a copy ended.
+     *
+     * @param problem null when the bytes are there, else why not.
+     * @param settled whether nothing of it is written any more.
+     */
+    private record Outcome(String problem, boolean settled) {
+        static Outcome failed(final String problem) {
+            return new Outcome(problem, true);
+        }
+    }
 
     Replications(final UUID clientId, final Master master, final ReplicaMemory memory, final Staging staging,
         final long timeoutMs) {
@@ -39,15 +57,20 @@ final class Replications {
     void run() {
         List<Task> tasks;
         do {
-            tasks = master.apply(new TaskCommand.FetchTasks(clientId, STEP));
+            tasks = stopped ? List.of() : master.apply(new TaskCommand.FetchTasks(clientId, STEP));
             tasks.forEach(this::carryOut);
         } while (!tasks.isEmpty());
+    }
+
+    /** Ends {@link #run} after the copy that is under way; what was fetched beyond it has failed. */
+    void stop() {
+        stopped = true;
     }
 
     private void carryOut(final Task task) {
         String problem;
         try {
-            problem = replicate(task);
+            problem = stopped ? CLOSED : replicate(task);
         } catch (final RuntimeException e) {
             problem = String.valueOf(e.getMessage());
         }
@@ -55,50 +78,82 @@ final class Replications {
             LOG.log(System.Logger.Level.WARNING, "task {0}, {1} of {2}, failed: {3}", task.id(), task.kind(),
                 task.key(), problem);
         }
-        master.apply(new TaskCommand.MarkTask(clientId, task.id(), problem == null, problem == null ? "" : problem));
+        try {
+            master.apply(new TaskCommand.MarkTask(clientId, task.id(), problem == null,
+                problem == null ? "" : problem));
+        } catch (final StoreException e) {
+            // Those that were fetched with it are carried out all the same: nobody else will.
+            LOG.log(System.Logger.Level.WARNING, "the master could not be told how task {0} ended; it gives it up in "
+                + "time: {1}", task.id(), e.getMessage());
+        }
     }
 
     private String replicate(final Task task) {
+        final long askedNanos = System.nanoTime();
         final TaskCommand.ReplicationReply reply = master.apply(new TaskCommand.ReplicationStart(clientId, task.key(),
             task.kind(), task.source(), task.targets()));
-        String problem = "it was not copied";
+        Outcome outcome = Outcome.failed("it was not copied");
         try {
-            problem = copy(reply);
+            outcome = copy(reply, askedNanos);
+        } catch (final RuntimeException e) {
+            outcome = Outcome.failed(String.valueOf(e.getMessage()));
         } finally {
-            final boolean good = problem == null;
-            try {
-                master.apply(new TaskCommand.ReplicationEnd(clientId, task.key(), task.kind(), good));
-            } catch (final StoreException e) {
-                problem = problem == null ? e.getMessage() : problem;
-            }
+            outcome = end(task, outcome);
         }
-        return problem;
+        return outcome.problem();
     }
 
-    private String copy(final TaskCommand.ReplicationReply reply) {
+    private Outcome end(final Task task, final Outcome outcome) {
+        try {
+            master.apply(new TaskCommand.ReplicationEnd(clientId, task.key(), task.kind(), outcome.problem() == null,
+                outcome.settled()));
+            return outcome;
+        } catch (final StoreException e) {
+            return outcome.problem() == null ? Outcome.failed(e.getMessage()) : outcome;
+        }
+    }
+
+    private Outcome copy(final TaskCommand.ReplicationReply reply, final long askedNanos) {
         final List<ReplicaDescriptor.Memory> targets = new ArrayList<>();
         for (final Replica target : reply.targets()) {
             if (!(target.descriptor() instanceof ReplicaDescriptor.Memory to)) {
-                return "target " + target.id() + " is not memory";
+                return Outcome.failed("target " + target.id() + " is not memory");
             }
             targets.add(to);
         }
         if (targets.isEmpty() || reply.size() == 0) {
-            return null;
+            return new Outcome(null, true);
         }
         if (!(reply.source().descriptor() instanceof ReplicaDescriptor.Memory from)) {
-            return "its source is not memory";
+            return Outcome.failed("its source is not memory");
         }
         final ReplicaMemory.OwnRange own = memory.own(from, reply.size());
         if (own != null) {
             try (own) {
-                return memory.startWrite(targets, List.of(own.slice().segment()), timeoutMs).finish();
+                return write(targets, List.of(own.slice().segment()), askedNanos);
             }
         }
         try (Staging.Piece room = staging.take(reply.size())) {
             final List<MemorySegment> bytes = List.of(room.slice().segment().asSlice(0, reply.size()));
-            final String problem = memory.startRead(from, 0, reply.size(), bytes, timeoutMs).finish();
-            return problem != null ? problem : memory.startWrite(targets, bytes, timeoutMs).finish();
+            final String problem = memory.startRead(from, 0, reply.size(), bytes, Math.max(1, leftMs(askedNanos)))
+                .finish();
+            return problem == null ? write(targets, bytes, askedNanos) : Outcome.failed(problem);
         }
+    }
+
+    private Outcome write(final List<ReplicaDescriptor.Memory> targets, final List<MemorySegment> bytes,
+        final long askedNanos) {
+        final long leftMs = leftMs(askedNanos);
+        if (leftMs <= 0) {
+            return Outcome.failed("it was not copied within " + timeoutMs + " ms; raise transferTimeoutMs");
+        }
+        final Move move = memory.startWrite(targets, bytes, leftMs);
+        final String problem = move.finish();
+        return new Outcome(problem, move.isSettled());
+    }
+
+    /** Milliseconds until the bytes must be written. */
+    private long leftMs(final long askedNanos) {
+        return timeoutMs - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
     }
 }

@@ -160,6 +160,11 @@ final class ValueWrite {
         return checksum;
     }
 
+    /** Whether nothing of it is written any more. */
+    boolean isSettled() {
+        return (toMemory == null || toMemory.isSettled()) && (toDevices == null || toDevices.isSettled());
+    }
+
     boolean isInMemory() {
         return inMemory;
     }

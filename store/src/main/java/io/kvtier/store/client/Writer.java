@@ -268,7 +268,8 @@ final class Writer {
     /** What a master that cannot be told does not hear of it gives up by itself in time. */
     private void revokeQuietly(final ValueWrite write, final Scope scope) {
         try {
-            master.apply(new PutRevoke(clientId, write.value().key(), write.started().version(), scope));
+            master.apply(new PutRevoke(clientId, write.value().key(), write.started().version(), scope,
+                write.isSettled()));
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the master could not be told that the write of {0} is given up; it "
                 + "frees the room after a while by itself: {1}", write.value().key(), e.getMessage());

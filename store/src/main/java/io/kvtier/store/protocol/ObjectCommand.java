@@ -58,8 +58,22 @@ public sealed interface ObjectCommand<R> extends Command<R> {
      * @param key      the object.
      * @param version  as given by the start.
      * @param scope    which replicas are given up.
+     * @param settled  whether nothing changes their bytes any more. Otherwise the owner of a segment may still write
+     *                 what it was sent: the room is given to nobody else until a write can no longer be under way.
      */
-    record PutRevoke(UUID clientId, ObjectKey key, long version, Scope scope) implements ObjectCommand<Ack> {
+    record PutRevoke(UUID clientId, ObjectKey key, long version, Scope scope, boolean settled)
+        implements ObjectCommand<Ack> {
+        /**
+         * Of which nothing is under way.
+         *
+         * @param clientId the writer.
+         * @param key      the object.
+         * @param version  as given by the start.
+         * @param scope    which replicas are given up.
+         */
+        public PutRevoke(final UUID clientId, final ObjectKey key, final long version, final Scope scope) {
+            this(clientId, key, version, scope, true);
+        }
     }
 
     /**

@@ -50,8 +50,22 @@ public sealed interface TaskCommand<R> extends Command<R> {
      * @param key      the object.
      * @param kind     as in the start.
      * @param success  whether the bytes are there.
+     * @param settled  without success: whether nothing changes the bytes of the targets any more; see
+     *                 {@link ObjectCommand.PutRevoke}.
      */
-    record ReplicationEnd(UUID clientId, ObjectKey key, Kind kind, boolean success) implements TaskCommand<Ack> {
+    record ReplicationEnd(UUID clientId, ObjectKey key, Kind kind, boolean success, boolean settled)
+        implements TaskCommand<Ack> {
+        /**
+         * Of which nothing is under way.
+         *
+         * @param clientId who started it.
+         * @param key      the object.
+         * @param kind     as in the start.
+         * @param success  whether the bytes are there.
+         */
+        public ReplicationEnd(final UUID clientId, final ObjectKey key, final Kind kind, final boolean success) {
+            this(clientId, key, kind, success, true);
+        }
     }
 
     /** How far a task is. */

@@ -154,6 +154,38 @@ class MasterPutTest {
         rig.put(BOB, "large", 12 * UNIT);
     }
 
+    /** The owner of the memory did not say how a write ended: what it was sent may be written late. */
+    @Test
+    void shouldLetRoomRestThatMayStillBeWritten() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        final long version = rig.started(ALICE, "key", 12 * UNIT).version();
+        rig.advance(5);
+        assertEquals(Ack.OK, rig.apply(new ObjectCommand.PutRevoke(ALICE, key("key"), version, Scope.ALL, false)));
+        assertEquals(0, rig.stats().pendingWrites());
+        assertEquals(12 * UNIT, rig.stats().memoryUsed());
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "large", 12 * UNIT));
+        rig.put(BOB, "key", UNIT);
+        assertTrue(rig.exists("key"), "its name is free");
+        rig.advance(RELEASE_MS - 6);
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(BOB, "large", 12 * UNIT));
+        rig.advance(1);
+        rig.put(BOB, "large", 12 * UNIT);
+    }
+
+    @Test
+    void shouldHoldTheRoomOfADiscardedWriteThatMayStillBeWritten() {
+        rig.memory(ALICE, "memory", 16 * UNIT);
+        final long first = rig.started(ALICE, "key", 6 * UNIT).version();
+        final long second = rig.replacing(BOB, "key", 6 * UNIT).version();
+        assertEquals(Ack.STALE,
+            rig.apply(new ObjectCommand.PutRevoke(ALICE, key("key"), first, Scope.ALL, false)));
+        rig.end(BOB, "key", second);
+        assertEquals(12 * UNIT, rig.stats().memoryUsed());
+        rig.advance(RELEASE_MS);
+        assertEquals(6 * UNIT, rig.stats().memoryUsed());
+        assertEquals(0, rig.stats().heldReplicas());
+    }
+
     @Test
     void shouldTellADiscardedWriterAndFreeItsRoomAtOnce() {
         rig.memory(ALICE, "memory", 16 * UNIT);

@@ -124,6 +124,22 @@ class ReplicationTest {
     }
 
     @Test
+    void shouldLetTargetsRestThatMayStillBeWritten() {
+        rig.storeIn("x", 100, "a");
+        rig.apply(TenantRig.copy("x", "a", "b"));
+        rig.advance(5);
+        assertEquals(Ack.OK, rig.apply(
+            new TaskCommand.ReplicationEnd(TenantRig.ANN, TenantRig.key("x"), Kind.COPY, false, false)));
+        assertEquals(100, rig.charged("default"));
+        assertEquals(0, rig.apply(new AdminCommand.Statistics()).heldReplicas());
+        assertEquals(Set.of("a"), rig.places("x"));
+        rig.advance(TenantRig.RELEASE_MS - 6);
+        assertEquals(128, rig.info("b").used());
+        rig.advance(1);
+        assertEquals(0, rig.info("b").used());
+    }
+
+    @Test
     void shouldMoveAndChargeBothThenOne() {
         rig.storeIn("x", 100, "a");
         rig.apply(TenantRig.move("x", "a", "b"));

@@ -186,7 +186,7 @@ final class RecordedMessages {
             Ack.OK,
             "91 00");
         row(18, new PutRevoke(CLIENT, K2, 3, Scope.NOF),
-            "95 92 01 02 a374c3bc a46be282ac 03 02",
+            "96 92 01 02 a374c3bc a46be282ac 03 02 c3",
             Ack.STALE,
             "91 01");
     }
@@ -329,7 +329,7 @@ final class RecordedMessages {
             "93 ce00011170 94 05 01 00 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
             + "ce00011170 c41007070707070707070707070707070707 91 94 07 00 03 93 a26e31 cd2000 ce00011170");
         row(81, new ReplicationEnd(CLIENT, K1, Kind.COPY, true),
-            "95 92 01 02 a0 a26b31 00 c3",
+            "96 92 01 02 a0 a26b31 00 c3 c3",
             Ack.OK,
             "91 00");
         row(82, new CreateTask(Kind.COPY, K1, "a", List.of("b", "c")),

@@ -15,11 +15,15 @@ import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
+import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.TaskCommand.Kind;
+import io.kvtier.store.protocol.TaskCommand.ReplicationEnd;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.protocol.wire.RecordedMessages.Row;
 import io.kvtier.store.replica.Replica;
@@ -186,6 +190,19 @@ class WireRecordedTest {
         assertEquals(new Request<>(put, 300), codec.readRequest(16, out.toBytes()));
         final byte[] older = RecordedMessages.bytes("97 92 01 02 07 a0 a26b31 ce00011170 c0 c2");
         assertEquals(new Request<>(put, 0), codec.readRequest(16, older), "a writer that did not know the field");
+    }
+
+    @Test
+    void shouldTakeWhatAnOlderWriterGivesUpForSettled() {
+        final PutRevoke put = new PutRevoke(new UUID(1, 2), ObjectKey.of("k1"), 3, Scope.ALL, false);
+        assertEquals("96920102" + "a0a26b31" + "0300c2", hex(written(put)));
+        assertEquals(new Request<>(put, 0), codec.readRequest(18, written(put)));
+        assertEquals(new PutRevoke(new UUID(1, 2), ObjectKey.of("k1"), 3, Scope.ALL),
+            codec.readRequest(18, RecordedMessages.bytes("95 92 01 02 a0 a26b31 03 00")).command());
+        final ReplicationEnd copy = new ReplicationEnd(new UUID(1, 2), ObjectKey.of("k1"), Kind.COPY, false, false);
+        assertEquals("96920102" + "a0a26b31" + "00c2c2", hex(written(copy)));
+        assertEquals(new ReplicationEnd(new UUID(1, 2), ObjectKey.of("k1"), Kind.COPY, false),
+            codec.readRequest(81, RecordedMessages.bytes("95 92 01 02 a0 a26b31 00 c2")).command());
     }
 
     @Test

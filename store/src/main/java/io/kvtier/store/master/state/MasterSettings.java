@@ -56,6 +56,11 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         /** Nobody is ever given up: for a master that lives and dies with its only client. */
         public static final Liveness FOREVER =
             new Liveness(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE);
+
+        /** When nothing that was begun at a time can be under way any more. */
+        long overMs(final long startMs) {
+            return releaseMs > Long.MAX_VALUE - startMs ? Long.MAX_VALUE : startMs + releaseMs;
+        }
     }
 
     /**

@@ -68,7 +68,7 @@ public final class MasterState implements AutoCloseable {
         reads = new Reads(settings.leaseMs(), tiers);
         writes = new Writes(settings, tiers, clients, admission);
         promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission);
-        replications = new Replications(settings.liveness().releaseMs(), tiers, clients, admission);
+        replications = new Replications(settings.liveness(), tiers, clients, admission);
         tasks = new Tasks(settings.tasks(), effects);
         drains = new Drains(settings.tasks(), tiers, tasks, effects);
         copies = new Copies(promotions, replications, tasks);

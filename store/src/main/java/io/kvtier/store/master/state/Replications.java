@@ -23,15 +23,16 @@ import java.util.UUID;
  * shall hear that the source is gone, and not that there never was a copy.
  */
 final class Replications {
-    private final long releaseMs;
+    private final MasterSettings.Liveness liveness;
     private final Tiers tiers;
     private final Clients clients;
     private final Admission admission;
     /** In the order of their start. */
     private final Map<ObjectKey, Replication> active = new LinkedHashMap<>();
 
-    Replications(final long releaseMs, final Tiers tiers, final Clients clients, final Admission admission) {
-        this.releaseMs = releaseMs;
+    Replications(final MasterSettings.Liveness liveness, final Tiers tiers, final Clients clients,
+        final Admission admission) {
+        this.liveness = liveness;
         this.tiers = tiers;
         this.clients = clients;
         this.admission = admission;
@@ -168,7 +169,7 @@ final class Replications {
                 + " cannot be ended as a " + end.kind());
         }
         if (!end.success()) {
-            giveUp(replication, 0, nowMs);
+            giveUp(replication, end.settled() ? 0 : liveness.overMs(replication.startMs()), nowMs);
             return Ack.OK;
         }
         if (!replication.isIntact()) {
@@ -216,8 +217,7 @@ final class Replications {
     void clientGone(final UUID clientId, final long nowMs) {
         for (final Replication replication : List.copyOf(active.values())) {
             if (replication.clientId().equals(clientId)) {
-                final long startMs = replication.startMs();
-                giveUp(replication, releaseMs > Long.MAX_VALUE - startMs ? Long.MAX_VALUE : startMs + releaseMs, nowMs);
+                giveUp(replication, liveness.overMs(replication.startMs()), nowMs);
             }
         }
     }
@@ -226,7 +226,7 @@ final class Replications {
     void expire(final long nowMs) {
         while (!active.isEmpty()) {
             final Replication oldest = active.values().iterator().next();
-            if (nowMs - oldest.startMs() < releaseMs) {
+            if (nowMs - oldest.startMs() < liveness.releaseMs()) {
                 return;
             }
             giveUp(oldest, 0, nowMs);

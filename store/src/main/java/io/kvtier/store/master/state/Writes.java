@@ -323,10 +323,12 @@ final class Writes {
             return Ack.STALE;
         }
         if (write.isDiscarded()) {
-            release(write, revoke.scope(), nowMs);
+            if (revoke.settled()) {
+                release(write, revoke.scope(), nowMs);
+            }
             return Ack.STALE;
         }
-        abandon(write, revoke.scope(), nowMs);
+        abandon(write, revoke.scope(), revoke.settled() ? 0 : settings.liveness().overMs(write.startMs()), nowMs);
         return Ack.OK;
     }
 
@@ -367,10 +369,10 @@ final class Writes {
         }
     }
 
-    /** Gives replicas of a write up; without any left the write is over. */
-    private void abandon(final PendingWrite write, final Scope scope, final long nowMs) {
+    /** Gives replicas of a write up, whose room rests for a while; without any left the write is over. */
+    private void abandon(final PendingWrite write, final Scope scope, final long restUntilMs, final long nowMs) {
         for (final PlacedReplica replica : write.take(scope)) {
-            tiers.of(replica).drop(replica, nowMs);
+            tiers.of(replica).drop(replica, restUntilMs, nowMs);
             tiers.of(replica).release(replica, nowMs);
         }
         if (write.replicas().isEmpty()) {
@@ -411,7 +413,7 @@ final class Writes {
             if (oldest.isDiscarded()) {
                 release(oldest, Scope.ALL, nowMs);
             } else {
-                abandon(oldest, Scope.ALL, nowMs);
+                abandon(oldest, Scope.ALL, 0, nowMs);
             }
         }
     }

@@ -144,9 +144,10 @@ final class ObjectMessages {
     }
 
     private static Message<PutRevoke> putRevoke() {
-        return Message.of((e, put) -> e.array(5).uuid(put.clientId()).key(put.key()).number(put.version())
-                .number(Numbers.SCOPE.number(put.scope())),
-            d -> new PutRevoke(d.uuid(), d.key(), d.number(), Numbers.SCOPE.constant(d.number())));
+        return Message.of((e, put) -> e.array(6).uuid(put.clientId()).key(put.key()).number(put.version())
+                .number(Numbers.SCOPE.number(put.scope())).flag(put.settled()),
+            d -> new PutRevoke(d.uuid(), d.key(), d.number(), Numbers.SCOPE.constant(d.number()),
+                !d.has() || d.flag()));
     }
 
     private static void readReply(final Encoder e, final ReadReply reply) {

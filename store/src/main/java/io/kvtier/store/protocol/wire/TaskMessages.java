@@ -24,10 +24,10 @@ final class TaskMessages {
     static List<Method<?, ?>> methods() {
         return List.of(
             Method.of(80, ReplicationStart.class, false, replicationStart(), replicationReply()),
-            Method.of(81, ReplicationEnd.class, false, Message.of((e, end) -> e.array(5).uuid(end.clientId())
-                .key(end.key()).number(Numbers.TASK_KIND.number(end.kind())).flag(end.success()),
-                d -> new ReplicationEnd(d.uuid(), d.key(), Numbers.TASK_KIND.constant(d.number()), d.flag())),
-                CommonMessages.ACK),
+            Method.of(81, ReplicationEnd.class, false, Message.of((e, end) -> e.array(6).uuid(end.clientId())
+                .key(end.key()).number(Numbers.TASK_KIND.number(end.kind())).flag(end.success()).flag(end.settled()),
+                d -> new ReplicationEnd(d.uuid(), d.key(), Numbers.TASK_KIND.constant(d.number()), d.flag(),
+                    !d.has() || d.flag())), CommonMessages.ACK),
             Method.of(82, CreateTask.class, false, Message.of((e, create) -> e.array(5)
                 .number(Numbers.TASK_KIND.number(create.kind())).key(create.key()).text(create.source())
                 .texts(create.targets()), d -> new CreateTask(Numbers.TASK_KIND.constant(d.number()), d.key(),
