@@ -3,6 +3,7 @@ package io.kvtier.transport.gds;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -115,8 +116,7 @@ final class RealHostMemory {
     private static void goesByPosix(final TransferEngine engine, final Path folder, final HostMemory region)
         throws IOException {
         try (region; Registration registration = engine.register(region)) {
-            assertTrue(registration.results().values().stream().allMatch(Availability::available),
-                registration.results().toString());
+            assertNull(registration.results().get(TransportKind.GDS), registration.results().toString());
             PatternBytes.fill(region.segment(), 2);
             final Segment segment = file(engine, folder, new byte[0]);
             engine.submit(List.of(TransferRequest.write(region.slice(0, LENGTH), segment, 0))).await();

@@ -22,4 +22,9 @@ interface KeyValues {
      * @throws IOException when it is not there, or not that large.
      */
     void get(String name, MemorySegment into) throws IOException;
+
+    /** Whether a value that has just been put may be gone already, so that it is put again before it is checked. */
+    default boolean evictsWhatIsNew() {
+        return false;
+    }
 }

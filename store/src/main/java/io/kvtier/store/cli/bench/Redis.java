@@ -74,6 +74,12 @@ final class Redis implements KeyValues, AutoCloseable {
         }
     }
 
+    /** Its clock counts seconds: of what came within one any may be the least recently used. */
+    @Override
+    public boolean evictsWhatIsNew() {
+        return true;
+    }
+
     @Override
     public void get(final String name, final MemorySegment into) throws IOException {
         ask("*2" + END + "$3" + END + "GET" + END + '$' + name.length() + END + name + END);

@@ -115,6 +115,10 @@ final class ValueLoad {
         void checkLast() throws IOException {
             if (puts > 0) {
                 final MemorySegment value = buffer();
+                if (values.evictsWhatIsNew()) {
+                    Stamps.write(value, puts);
+                    values.put(last(), value);
+                }
                 Stamps.spoil(value);
                 values.get(last(), value);
                 Stamps.check(value, puts);
