@@ -13,6 +13,7 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.ThreadEnds;
 import io.kvtier.transport.file.FileOpener;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -285,17 +286,7 @@ final class LentDevices implements AutoCloseable {
     /** Ends the looking, and waits for a look under way. */
     void stop() {
         stop.countDown();
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        ThreadEnds.await(thread);
     }
 
     @Override

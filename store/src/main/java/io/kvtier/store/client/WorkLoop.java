@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.transport.ThreadEnds;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -71,16 +72,6 @@ final class WorkLoop implements AutoCloseable {
     public void close() {
         stop.countDown();
         master.endWaits();
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        ThreadEnds.await(thread);
     }
 }

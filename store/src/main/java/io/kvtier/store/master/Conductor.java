@@ -4,6 +4,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.transport.ThreadEnds;
 import java.lang.System.Logger;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -168,7 +169,8 @@ public final class Conductor implements Master, AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        endClock();
+        LockSupport.unpark(clock);
+        ThreadEnds.await(clock);
         endWaits();
         boolean rest = true;
         while (rest) {
@@ -189,21 +191,6 @@ public final class Conductor implements Master, AutoCloseable {
         }
         // Who came during that last turn found the lock taken, and nobody else is left to look at the queue.
         drive();
-    }
-
-    private void endClock() {
-        boolean interrupted = false;
-        while (clock.isAlive()) {
-            LockSupport.unpark(clock);
-            try {
-                clock.join();
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private void drive() {

@@ -2,6 +2,7 @@ package io.kvtier.transport.file;
 
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.ThreadEnds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
@@ -143,22 +144,6 @@ final class SliceThreads implements AutoCloseable {
             lock.unlock();
         }
         running.forEach(LockSupport::unpark);
-        join(running);
-    }
-
-    static void join(final List<Thread> threads) {
-        boolean interrupted = false;
-        for (final Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        ThreadEnds.await(running);
     }
 }

@@ -12,6 +12,7 @@ import io.kvtier.transport.Capability;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.ThreadEnds;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportSegment;
@@ -233,7 +234,7 @@ public final class UringTransport implements Transport {
 
     private static void end(final List<UringWorker> all) {
         all.forEach(UringWorker::close);
-        SliceThreads.join(all.stream().map(UringWorker::thread).toList());
+        ThreadEnds.await(all.stream().map(UringWorker::thread).toList());
     }
 
     /**

@@ -5,6 +5,7 @@ import io.kvtier.bindings.cufile.CuFileException;
 import io.kvtier.bindings.cufile.PoolSlabs;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.ThreadEnds;
 import java.lang.System.Logger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -170,7 +171,7 @@ final class BatchLane implements Lane {
     @Override
     public void close() {
         queue.close();
-        SyncLane.join(threads);
+        ThreadEnds.await(threads);
         final SyncLane instead = fallback;
         if (instead != null) {
             instead.close();

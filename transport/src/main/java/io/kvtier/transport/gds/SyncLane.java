@@ -5,6 +5,7 @@ import io.kvtier.bindings.cufile.CuFileHandle;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.ThreadEnds;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -145,23 +146,6 @@ final class SyncLane implements Lane {
     @Override
     public void close() {
         queue.close();
-        join(threads);
-    }
-
-    /** Waits for threads that are about to end; keeps an interrupt for the caller. */
-    static void join(final List<Thread> threads) {
-        boolean interrupted = false;
-        for (final Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        ThreadEnds.await(threads);
     }
 }

@@ -1,6 +1,7 @@
 package io.kvtier.transport.tcp;
 
 import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.ThreadEnds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger;
@@ -117,16 +118,8 @@ final class Loop {
     /** Ends members and thread, and waits for the end unless it is called from inside. */
     void stop() {
         execute(() -> stopping = true);
-        boolean interrupted = false;
-        while (!isInside() && thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        if (!isInside()) {
+            ThreadEnds.await(thread);
         }
     }
 
