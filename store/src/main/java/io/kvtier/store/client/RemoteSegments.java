@@ -39,6 +39,7 @@ final class RemoteSegments implements AutoCloseable {
         private final String problem;
         private final Gate gate = new Gate();
         private final SyncGroup syncs = new SyncGroup();
+        /** Of one that could not be opened, when that was. */
         private volatile long usedNanos = System.nanoTime();
 
         Opened(final UUID id, final Segment segment, final String problem) {
@@ -63,7 +64,10 @@ final class RemoteSegments implements AutoCloseable {
 
         /** Ends a use that {@link RemoteSegments#enter} began. */
         void leave() {
-            usedNanos = System.nanoTime();
+            if (segment != null) {
+                // The other kind would never be tried again by one who asks for it often.
+                usedNanos = System.nanoTime();
+            }
             gate.leave();
         }
 
