@@ -3,7 +3,6 @@ package io.kvtier.transport;
 import io.kvtier.alloc.MemoryRegion;
 import java.lang.System.Logger;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -35,7 +34,8 @@ public final class Transfer {
     private final AtomicReference<TransferFailure> failure = new AtomicReference<>();
     private final Completion completion = new Completion(this);
     private long charge;
-    private Future<?> deadline;
+    private final Deadlines.Deadline deadline = new Deadlines.Deadline(this);
+    private boolean limited;
     private TransferEvent event;
 
     Transfer(final TransferEngine engine) {
@@ -236,10 +236,14 @@ public final class Transfer {
     }
 
     /** Gives up at a time; called before any slice is started. */
-    void endBy(final long timeoutMs) {
-        final long scheduled = completion.round();
-        deadline = engine.after(timeoutMs, () -> stop(scheduled, TransferFailure.Kind.TIMEOUT,
-            "it did not end within " + timeoutMs + " ms"));
+    void endBy(final long timeoutMs, final long dueNanos) {
+        engine.deadlines().add(deadline, completion.round(), timeoutMs, dueNanos);
+        limited = true;
+    }
+
+    /** The time of a round is over; that round may be too, by now. */
+    void late(final long ofRound, final long timeoutMs) {
+        stop(ofRound, TransferFailure.Kind.TIMEOUT, "it did not end within " + timeoutMs + " ms");
     }
 
     void startAll(final boolean here) {
@@ -398,9 +402,9 @@ public final class Transfer {
     }
 
     private void cancelDeadline() {
-        if (deadline != null) {
-            deadline.cancel(false);
-            deadline = null;
+        if (limited) {
+            limited = false;
+            engine.deadlines().remove(deadline);
         }
     }
 }

@@ -12,8 +12,6 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -44,7 +42,7 @@ public final class TransferEngine implements AutoCloseable {
     private final SegmentRegistry registry = new SegmentRegistry();
     private final Admission admission;
     private final ReentrantLock closeLock = new ReentrantLock();
-    private ScheduledThreadPoolExecutor clock;
+    private final Deadlines deadlines = new Deadlines();
     private boolean closed;
     private volatile boolean abandoned;
 
@@ -265,7 +263,21 @@ public final class TransferEngine implements AutoCloseable {
      * @throws IllegalStateException when it was submitted already, and not cleared since.
      */
     public void submitAndWaitNext(final Transfer transfer) {
-        begin(transfer, TransferOptions.DEFAULT, transfer.slices().size() == 1 && !Thread.currentThread().isVirtual());
+        begin(transfer, TransferOptions.DEFAULT, true);
+    }
+
+    /**
+     * Moves what a transfer was filled with, for a caller that waits for it next; see {@link #submitAndWaitNext(List)}.
+     *
+     * @param transfer of this engine.
+     * @param options  time limit, and what to do when there is no room. What the limit ends early is ended here as by
+     *                 {@link #submit(Transfer, TransferOptions)}: a system call of a file is not.
+     * @throws TransferException     as for {@link #submit(List, TransferOptions)}; it can be submitted again, or
+     *                               cleared.
+     * @throws IllegalStateException when it was submitted already, and not cleared since.
+     */
+    public void submitAndWaitNext(final Transfer transfer, final TransferOptions options) {
+        begin(transfer, options, true);
     }
 
     /**
@@ -339,9 +351,7 @@ public final class TransferEngine implements AutoCloseable {
             final List<Runnable> closings = new ArrayList<>();
             registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open)));
             given.forEach(transport -> closings.add(transport::close));
-            if (clock != null) {
-                clock.shutdownNow();
-            }
+            deadlines.close();
             Closing.all(closings);
         } finally {
             closeLock.unlock();
@@ -356,24 +366,13 @@ public final class TransferEngine implements AutoCloseable {
         admission.giveBack(charge);
     }
 
-    /** Runs something short after a time, unless the future is cancelled before. */
-    Future<?> after(final long delayMs, final Runnable task) {
-        closeLock.lock();
-        try {
-            if (clock == null) {
-                clock = new ScheduledThreadPoolExecutor(1,
-                    runnable -> IoThreads.newThread("kvtier-deadlines", runnable));
-                clock.setRemoveOnCancelPolicy(true);
-            }
-            return clock.schedule(task, delayMs, TimeUnit.MILLISECONDS);
-        } finally {
-            closeLock.unlock();
-        }
+    Deadlines deadlines() {
+        return deadlines;
     }
 
-    private void begin(final Transfer transfer, final TransferOptions options, final boolean here) {
+    private void begin(final Transfer transfer, final TransferOptions options, final boolean waitsNext) {
         enter(transfer, options);
-        transfer.startAll(here);
+        transfer.startAll(waitsNext && transfer.slices().size() == 1 && !Thread.currentThread().isVirtual());
     }
 
     /** Everything that may refuse the transfer; when this returns, it is counted and must be started. */
@@ -394,10 +393,10 @@ public final class TransferEngine implements AutoCloseable {
             taken = charge;
             transfer.admitted(charge);
             if (now != 0) {
-                transfer.endBy(TimeUnit.NANOSECONDS.toMillis(Math.max(0, now + limit - System.nanoTime())));
+                transfer.endBy(options.timeoutMs(), now + limit);
             }
         } catch (final RuntimeException | Error e) {
-            // After the admission too: the clock may have no thread to run on.
+            // After the admission too: there may be no thread to look after its time.
             admission.giveBack(taken);
             if (entered) {
                 transfer.slices().leave();

@@ -69,9 +69,10 @@ final class BlockDevices implements AutoCloseable {
      * @param length    bytes.
      * @param target    room for them.
      * @param limitMs   milliseconds after which the transfer is given up.
+     * @param alone     whether the caller finishes this read before it starts another.
      */
     Move startRead(final ReplicaDescriptor.Nof replica, final long offset, final long length,
-        final List<MemorySegment> target, final long limitMs) {
+        final List<MemorySegment> target, final long limitMs, final boolean alone) {
         RemoteTransfer.check(target, Direction.READ);
         if (length == 0) {
             return Move.DONE;
@@ -79,7 +80,7 @@ final class BlockDevices implements AutoCloseable {
         try {
             final RemoteTransfer transfer = new RemoteTransfer(engine(), segments, staging, Direction.READ);
             transfer.add(enter(replica), DeviceLabel.BYTES + replica.offset() + offset, length, target);
-            transfer.start(limitMs);
+            transfer.start(limitMs, alone);
             return transfer;
         } catch (final RuntimeException e) {
             // An engine that cannot be opened, for one: another replica may do.

@@ -80,7 +80,7 @@ final class DeviceWrite implements Move {
     /** Begins to move; whatever is wrong is what {@link #finish} says. */
     void start(final long timeoutMs) {
         started = true;
-        transfer.start(timeoutMs);
+        transfer.start(timeoutMs, false);
     }
 
     @Override

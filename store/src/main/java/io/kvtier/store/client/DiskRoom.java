@@ -74,7 +74,7 @@ interface DiskRoom {
             boolean there = false;
             try {
                 there = good && tier.memory().startWrite(List.of(promotion.memory()),
-                    List.of(piece.slice().segment().asSlice(0, size)), tier.settings().transferTimeoutMs())
+                    List.of(piece.slice().segment().asSlice(0, size)), tier.settings().transferTimeoutMs(), true)
                     .finish() == null;
             } finally {
                 piece.close();

@@ -141,7 +141,7 @@ final class OwnerReads implements AutoCloseable {
         transfer.add(reach.segments().enter(batch.reply().memory()), place + request.offset(), wanted.length(),
             request.target());
         if (wanted.length() > 0) {
-            transfer.start(Math.min(reach.transferMs(), batch.leftMs()));
+            transfer.start(Math.min(reach.transferMs(), batch.leftMs()), false);
         }
         return () -> {
             final String problem = transfer.finish();

@@ -125,13 +125,22 @@ final class RemoteTransfer implements Move {
         return room;
     }
 
-    /** Begins to move; whatever is wrong is what {@link #finish} says. */
-    void start(final long timeoutMs) {
+    /**
+     * Begins to move; whatever is wrong is what {@link #finish} says.
+     *
+     * @param alone whether the caller finishes this before it does anything else: it may move the bytes itself then.
+     */
+    void start(final long timeoutMs, final boolean alone) {
         if (problem != null) {
             return;
         }
         try {
-            engine.submit(transfer, TransferOptions.within(timeoutMs));
+            final TransferOptions options = TransferOptions.within(timeoutMs);
+            if (alone) {
+                engine.submitAndWaitNext(transfer, options);
+            } else {
+                engine.submit(transfer, options);
+            }
             submitted = true;
         } catch (final TransferException | IllegalStateException e) {
             problem = e.getMessage();

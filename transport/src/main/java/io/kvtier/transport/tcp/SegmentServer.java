@@ -53,7 +53,7 @@ public final class SegmentServer implements AutoCloseable {
         this.config = config;
         this.address = (InetSocketAddress) channel.getLocalAddress();
         for (int i = 0; i < config.ioThreads(); i++) {
-            loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }));
+            loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }, () -> false));
         }
         this.acceptor = new Acceptor(this, channel, loops.getFirst());
     }
