@@ -184,6 +184,23 @@ final class LauncherTest {
     }
 
     @Test
+    void shouldGiveAMastersHeapShortHeadersAndLargePagesWhereTheyAreToBeHad() throws IOException, InterruptedException {
+        final Path pages = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
+        final String large = Files.exists(pages) && !Files.readString(pages).contains("[never]")
+            ? "-XX:+UseTransparentHugePages\n" : "";
+        final Path jar = freshJar();
+        environment.put("JAVA_OPTS", "-XX:-UseCompactObjectHeaders");
+        java(installed.resolve("jdk"), "25");
+        assertEquals("jdk\n" + FLAGS + "--sun-misc-unsafe-memory-access=allow\n-XX:+UseCompactObjectHeaders\n" + large
+            + "-XX:-UseCompactObjectHeaders\n-jar\n" + jar + "\nmaster\n", launch("master").out());
+        environment.remove("JAVA_OPTS");
+        java(installed.resolve("jdk"), "24");
+        assertEquals("jdk\n" + FLAGS + "--sun-misc-unsafe-memory-access=allow\n" + large + "-jar\n" + jar
+            + "\nbench\nrpc\n", launch("bench", "rpc").out());
+        assertFalse(launch("node").out().contains("-XX"), "only where there are millions of objects");
+    }
+
+    @Test
     void shouldWorkThroughSymbolicLinks() throws IOException, InterruptedException {
         final Path jar = freshJar();
         java(installed.resolve("jdk"), "25");

@@ -9,8 +9,10 @@ import io.kvtier.store.cli.bench.SegmentHost;
 import io.kvtier.store.cli.bench.Workspace;
 import java.io.File;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -206,12 +208,16 @@ final class BenchCommand extends ReportCommand {
             + " or more, a multiple of " + FILE_UNIT);
     }
 
-    /** The command line of this program, as it would run in a process of its own. */
+    /** The command line of this program in a process of its own, with this one's options of the JVM (-X, -XX). */
     private static List<String> self() {
-        return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        final List<String> words = new ArrayList<>(List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "--enable-native-access=ALL-UNNAMED", "--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED",
-            "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow", "-cp",
-            absolute(System.getProperty("java.class.path")), Main.class.getName());
+            "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow"));
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream().filter(word -> word.startsWith("-X"))
+            .forEach(words::add);
+        words.addAll(List.of("-cp", absolute(System.getProperty("java.class.path")), Main.class.getName()));
+        return words;
     }
 
     private static String absolute(final String classPath) {
