@@ -42,7 +42,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Ends an offload task.
+     * Ends an offload task. STALE says that the value is to be removed from the disk again: it was removed or replaced
+     * meanwhile, or what was stored is not what its writer wrote.
      *
      * @param clientId the client.
      * @param task     the task.
@@ -97,7 +98,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
 
     /**
      * Offers what a client found on its disk after a restart, oldest first. Refused are values whose key has another
-     * version, and such as may have been removed or replaced meanwhile; the client removes those.
+     * version or whose checksum is another one, and such as may have been removed or replaced meanwhile; the client
+     * removes those.
      *
      * @param clientId the client.
      * @param values   what it found.

@@ -374,4 +374,37 @@ class MasterDiskTest {
         rig.settle();
         rig.assertEmpty();
     }
+
+    /** What the writer said of its value counts: other bytes were changed in memory, and are not to be vouched for. */
+    @Test
+    void shouldNotTakeACopyWhoseChecksumIsNotItsWriters() {
+        lendMemoryAndDisk();
+        final long version = rig.started(BOB, "key", UNIT).version();
+        rig.apply(new ObjectCommand.PutEnd(BOB, key("key"), version, ObjectCommand.Scope.ALL, true, 77));
+        rig.evict(1, 1);
+        final OffloadTask task = rig.fetch(ALICE).getFirst();
+        assertEquals(Ack.STALE, rig.offloaded(ALICE, task, OffloadResult.STORED), "its owner is to remove it");
+        assertEquals(77, rig.query("key").checksum());
+        assertEquals(0, rig.stats().diskReplicas());
+        assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY));
+        assertEquals(1, rig.stats().offloadFailures());
+        rig.evict(1, 1);
+        assertEquals(List.of(), rig.fetch(ALICE), "it is not copied again and again");
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldTakeNothingInWhoseChecksumIsNotThatOfItsValue() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(CAROL);
+        final long version = rig.started(BOB, "key", UNIT).version();
+        rig.apply(new ObjectCommand.PutEnd(BOB, key("key"), version, ObjectCommand.Scope.ALL, true, 77));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        assertEquals(77, rig.query("key").checksum());
+        final long plain = rig.put(BOB, "plain", UNIT);
+        assertTrue(rig.adopt(ALICE, "plain", plain, UNIT), "nobody has said what it should be");
+        assertTrue(rig.adopt(CAROL, "plain", plain, UNIT));
+        assertEquals(99, rig.query("plain").checksum());
+    }
 }

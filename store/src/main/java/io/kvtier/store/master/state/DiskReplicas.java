@@ -130,6 +130,11 @@ final class DiskReplicas {
         return Map.copyOf(goneUpTo);
     }
 
+    /** Whether a copy with a checksum is one of an object's value, as far as it is known what that has. */
+    static boolean isOf(final ObjectEntry entry, final long checksum) {
+        return !entry.record().checksummed() || entry.record().checksum() == checksum;
+    }
+
     /** A copy became durable. */
     void stored(final ObjectEntry entry, final UUID clientId, final long checksum) {
         if (own(entry, clientId) == null) {
@@ -301,7 +306,7 @@ final class DiskReplicas {
             return true;
         }
         if (known.record() == null || known.record().version() != value.version()
-            || known.record().size() != value.size()) {
+            || known.record().size() != value.size() || !isOf(known, value.checksum())) {
             return false;
         }
         // Its owner, or another one, has a copy of the very same value: both are recorded.
