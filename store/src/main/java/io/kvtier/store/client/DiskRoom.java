@@ -54,7 +54,7 @@ interface DiskRoom {
         @Override
         public void end(final boolean good) {
             range.close();
-            tier.endPromotion(key, replicaId, good);
+            tier.endPromotion(key, replicaId, good, true);
             if (good) {
                 tier.counters().memoryWrittenBytes.add(size);
             }
@@ -72,13 +72,18 @@ interface DiskRoom {
         @Override
         public void end(final boolean good) {
             boolean there = false;
+            boolean settled = true;
             try {
-                there = good && tier.memory().startWrite(List.of(promotion.memory()),
-                    List.of(piece.slice().segment().asSlice(0, size)), tier.settings().transferTimeoutMs())
-                    .finish() == null;
+                if (good) {
+                    final Move move = tier.memory().startWrite(List.of(promotion.memory()),
+                        List.of(piece.slice().segment().asSlice(0, size)), tier.settings().transferTimeoutMs());
+                    settled = false;
+                    there = move.finish() == null;
+                    settled = move.isSettled();
+                }
             } finally {
                 piece.close();
-                tier.endPromotion(key, promotion.replicaId(), there);
+                tier.endPromotion(key, promotion.replicaId(), there, settled);
             }
         }
     }

@@ -204,10 +204,13 @@ final class DiskTier implements AutoCloseable {
         }
     }
 
-    /** The bytes are where they should be, whether the master hears of it or not. */
-    void endPromotion(final ObjectKey key, final long replicaId, final boolean good) {
+    /**
+     * The bytes are where they should be, whether the master hears of it or not; or they are not, and {@code settled}
+     * says whether nothing of them is written any more.
+     */
+    void endPromotion(final ObjectKey key, final long replicaId, final boolean good, final boolean settled) {
         try {
-            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good));
+            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good, settled));
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the master could not be told that {0} was copied up; it frees the "
                 + "memory after a while by itself: {1}", key, e.getMessage());

@@ -83,8 +83,22 @@ public sealed interface DiskCommand<R> extends Command<R> {
      * @param key       the object.
      * @param replicaId as given by the start.
      * @param success   whether the bytes are all there; else the memory is freed.
+     * @param settled   without success: whether nothing changes the bytes there any more; see
+     *                  {@link ObjectCommand.PutRevoke}.
      */
-    record PromotionEnd(UUID clientId, ObjectKey key, long replicaId, boolean success) implements DiskCommand<Ack> {
+    record PromotionEnd(UUID clientId, ObjectKey key, long replicaId, boolean success, boolean settled)
+        implements DiskCommand<Ack> {
+        /**
+         * Of which nothing is under way.
+         *
+         * @param clientId  who started it.
+         * @param key       the object.
+         * @param replicaId as given by the start.
+         * @param success   whether the bytes are all there.
+         */
+        public PromotionEnd(final UUID clientId, final ObjectKey key, final long replicaId, final boolean success) {
+            this(clientId, key, replicaId, success, true);
+        }
     }
 
     /**
