@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -98,6 +99,23 @@ class PromotionElsewhereTest {
         assertTrue(ends.getFirst().success());
         assertEquals(1, node.masterStats().promotions());
         assertArrayEquals(VALUE, node.getBytes(KEY).orElseThrow());
+    }
+
+    /** Long after its time the master may have given the room to somebody else. */
+    @Test
+    void shouldWriteNothingWhenItsTimeIsOver() {
+        open();
+        promoteTo(place -> {
+            final long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LIMIT_MS + 1);
+            while (System.nanoTime() - until < 0) {
+                Thread.onSpinWait();
+            }
+            return asOthers(place);
+        });
+        assertReadFromDisk();
+        assertFalse(ends.getFirst().success());
+        assertTrue(ends.getFirst().settled(), "nothing was sent");
+        assertEquals(0, node.masterStats().promotions());
     }
 
     /** Who lends the memory may only have stood still, and may yet write what it was sent. */
