@@ -407,4 +407,18 @@ class MasterDiskTest {
         assertTrue(rig.adopt(CAROL, "plain", plain, UNIT));
         assertEquals(99, rig.query("plain").checksum());
     }
+
+    /** Its owner may have asked already whether it is wanted, and writes it down all the same. */
+    @Test
+    void shouldHaveRemovedWhatIsJustBeingCopiedDown() {
+        lendMemoryAndDisk();
+        final long removed = rig.put(BOB, "removed", UNIT);
+        final long replaced = rig.put(BOB, "replaced", UNIT);
+        rig.evict(1, 1);
+        assertEquals(2, rig.fetch(ALICE).size());
+        assertEquals(1, rig.removeMatching("", "removed", false));
+        rig.end(BOB, "replaced", rig.replacing(BOB, "replaced", UNIT).version());
+        assertEquals(List.of(new StoredVersion(key("removed"), removed), new StoredVersion(key("replaced"), replaced)),
+            rig.drops(ALICE));
+    }
 }

@@ -177,6 +177,14 @@ final class DiskReplicas {
                 }
             }
         }
+        final Residency memory = entry.residency(Medium.MEMORY);
+        for (PlacedReplica replica = memory == null ? null : memory.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.isOffloading()) {
+                // Its owner may have asked already whether it is wanted: then it is on the disk before that is told.
+                queueDrop(entry, replica.segment().clientId(), told);
+            }
+        }
     }
 
     private void queueDrop(final ObjectEntry entry, final UUID clientId, final boolean told) {
