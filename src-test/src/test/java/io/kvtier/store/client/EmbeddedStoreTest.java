@@ -347,6 +347,51 @@ class EmbeddedStoreTest extends StoreContract {
         assertEmpty(image);
     }
 
+    /** A record that could not be written is not forgotten because nobody was told. */
+    @Test
+    void shouldNotFindAgainWhatWasReplacedThoughThatCouldNotBeWrittenAtOnce(@TempDir final Path image) {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            pushToDisk(store, 4 * UNIT);
+            faults.failNth(Faults.Call.WRITE, 1, Errno.EIO);
+            upsert(store, KEY, 2);
+            upsert(store, key(1), 3);
+            copyFiles(image);
+        }
+        assertEmpty(image);
+    }
+
+    @Test
+    void shouldGoOnWithoutTheDiskWhenRemovalsCannotBeWritten() {
+        try (EmbeddedStore store = open(tiered(8 * UNIT, 64 * UNIT).putTimeoutMs(1_000))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            pushToDisk(store, 8 * UNIT);
+            faults.failAlways(Faults.Call.WRITE, Errno.EIO);
+            upsert(store, KEY, 2);
+            for (int i = 0; i < 64; i++) {
+                assertEquals(PutOutcome.STORED, put(store, key(i), PatternBytes.of(i, UNIT)));
+            }
+        } catch (final StoreException e) {
+            assertEquals(ErrorCode.FILE_WRITE_FAIL, e.code(), "closing cannot write the index and says so");
+        }
+    }
+
+    /** The record of a copy that failed may be in the log. */
+    @Test
+    void shouldNotFindAgainWhatWasReplacedAfterItsCopyFailed(@TempDir final Path image) {
+        try (EmbeddedStore store = open(tiered(16 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            faults.failNth(Faults.Call.SYNC, 2, Errno.EIO);
+            store.parts().master().apply(new AdminCommand.Evict(1, 1));
+            while (store.stats().offloadFailures() == 0) {
+                Thread.onSpinWait();
+            }
+            upsert(store, KEY, 2);
+            copyFiles(image);
+        }
+        assertEmpty(image);
+    }
+
     private static void upsert(final Store store, final ObjectKey key, final int seed) {
         assertEquals(PutOutcome.STORED,
             store.upsert(key, PutOptions.DEFAULT, MemorySegment.ofArray(PatternBytes.of(seed, UNIT))));

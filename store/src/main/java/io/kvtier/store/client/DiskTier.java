@@ -104,13 +104,30 @@ final class DiskTier implements AutoCloseable {
     /**
      * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
      * By the offloader's thread, so that nothing that is removed is stored again meanwhile.
+     *
+     * @throws StoreException FILE_WRITE_FAIL when a removal could not be written down: the master is not told, and
+     *                        names them all again.
      */
     void removeDropped() {
         DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
         while (!drops.values().isEmpty()) {
-            drops.values().forEach(value -> removeQuietly(value.key(), value.version()));
+            removeAll(drops.values());
             dropsDone = drops.last();
             drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        }
+    }
+
+    private void removeAll(final List<DiskCommand.StoredVersion> values) {
+        StoreException first = null;
+        for (final DiskCommand.StoredVersion value : values) {
+            try {
+                backend.remove(value.key(), value.version());
+            } catch (final StoreException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 
