@@ -11,6 +11,7 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
@@ -304,5 +305,27 @@ class OffsetAllocatorFaultTest {
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Who owns the values falls silent between two questions: what has been let go by then is gone for good. */
+    @Test
+    void shouldNotFindAgainWhatItsOwnerLetGoBeforeItFellSilent() {
+        final Path where = directory.resolve("silent");
+        final Ledger ledger = new Ledger();
+        withRig(where, FileOpener.POSIX, ledger, rig -> {
+            for (int i = 0; i < CAPACITY_UNITS - 1; i++) {
+                ledger.store(rig, true, List.of(Value.of("v" + i, 1, UNIT)));
+            }
+            ledger.owner().allow(victim -> switch (victim.key().key()) {
+                case "v0" -> true;
+                case "v1" -> false;
+                default -> throw new StoreException(ErrorCode.RPC_TIMEOUT, "no answer");
+            });
+            ledger.store(rig, true, List.of(Value.of("large", 1, 3 * UNIT)));
+            assertEquals(ErrorCode.RPC_TIMEOUT, ((StoreException) ledger.failures().getFirst()).code());
+            assertFalse(rig.has(Value.of("v0", 1, UNIT)));
+            ledger.remove(rig, Value.of("v0", 1, UNIT));
+            verifyImage(where, ledger);
+        });
     }
 }

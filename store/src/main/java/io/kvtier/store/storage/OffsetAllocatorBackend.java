@@ -273,7 +273,14 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 break;
             }
             left -= victims.size();
-            final List<Boolean> allowed = owner.mayEvict(victims);
+            final List<Boolean> allowed;
+            try {
+                allowed = owner.mayEvict(victims);
+            } catch (final RuntimeException e) {
+                // What has been let go before is gone, and is written down.
+                append(removals);
+                throw e;
+            }
             for (int i = 0; i < victims.size(); i++) {
                 final StoredValue victim = victims.get(i);
                 if (!allowed.get(i)) {
