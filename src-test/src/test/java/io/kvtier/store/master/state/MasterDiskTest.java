@@ -421,4 +421,25 @@ class MasterDiskTest {
         assertEquals(List.of(new StoredVersion(key("removed"), removed), new StoredVersion(key("replaced"), replaced)),
             rig.drops(ALICE));
     }
+
+    /** Who replaces a value that cannot be seen now does not want it back either. */
+    @Test
+    void shouldNotTakeInWhatAnUpsertTookThePlaceOfWhileItsDiskWasAway() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        final long next = rig.replacing(BOB, "key", UNIT).version();
+        assertEquals(Ack.OK, rig.end(BOB, "key", next));
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        rig.disk(CAROL);
+        assertTrue(rig.adopt(CAROL, "key", next, UNIT), "this one nobody has replaced");
+    }
 }

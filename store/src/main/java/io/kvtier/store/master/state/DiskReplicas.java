@@ -160,6 +160,13 @@ final class DiskReplicas {
         }
     }
 
+    /** A value takes the place of whatever its key had before, also of what lies on a disk that is away just now. */
+    void replaced(final ObjectKey key, final long version) {
+        if (remote) {
+            removed.add(key, version - 1);
+        }
+    }
+
     /**
      * A value goes with all its disk replicas; owners are told to remove them.
      *
