@@ -442,4 +442,46 @@ class MasterDiskTest {
         rig.disk(CAROL);
         assertTrue(rig.adopt(CAROL, "key", next, UNIT), "this one nobody has replaced");
     }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedByPatternWhileItsDiskWasAway() {
+        final long[] versions = awayFromDisk("a/1", "a/2", "b/1");
+        assertEquals(0, rig.removeMatching("", "^a/", false));
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "a/1", versions[0], UNIT));
+        assertFalse(rig.adopt(ALICE, "a/2", versions[1], UNIT));
+        assertTrue(rig.adopt(ALICE, "b/1", versions[2], UNIT), "nobody wanted this one to go");
+    }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedWithAllOthersWhileItsDiskWasAway() {
+        final long[] versions = awayFromDisk("key");
+        assertEquals(0, rig.removeMatching("another", "", false));
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", versions[0], UNIT), "it is not that tenant's");
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        assertEquals(0, rig.removeMatching("", "", false));
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "key", versions[0], UNIT));
+        final long later = rig.put(BOB, "key", UNIT);
+        rig.evict(1, 1);
+        assertTrue(rig.adopt(ALICE, "key", later, UNIT), "it has come after that");
+    }
+
+    /** Values that are on Alice's disk and nowhere else, which is away; their versions. */
+    private long[] awayFromDisk(final String... names) {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long[] versions = new long[names.length];
+        for (int i = 0; i < names.length; i++) {
+            versions[i] = rig.put(BOB, names[i], UNIT);
+            assertTrue(rig.adopt(ALICE, names[i], versions[i], UNIT));
+        }
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        return versions;
+    }
 }

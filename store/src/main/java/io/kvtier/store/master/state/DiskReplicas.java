@@ -168,6 +168,17 @@ final class DiskReplicas {
     }
 
     /**
+     * Somebody wants all values of a pattern gone, also those that are not there now.
+     *
+     * @param tenant whose; empty for all tenants.
+     */
+    void forbid(final String tenant, final String pattern) {
+        if (remote) {
+            removed.add(tenant, pattern, catalogue.lastVersion());
+        }
+    }
+
+    /**
      * A value goes with all its disk replicas; owners are told to remove them.
      *
      * @param told whether an owner in the master's own process is told by the answer to the command, and needs no more.
@@ -298,6 +309,7 @@ final class DiskReplicas {
     /** Takes a value in that a client found, unless its key has another version, or it may have been removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
+        removed.look();
         for (final DiskCommand.StoredObject value : adopt.values()) {
             adopted.add(isMounted(adopt.clientId()) && adoptOne(adopt.clientId(), value));
         }
