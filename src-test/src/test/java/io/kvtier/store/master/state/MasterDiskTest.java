@@ -25,6 +25,7 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.TaskCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.List;
@@ -467,6 +468,23 @@ class MasterDiskTest {
         final long later = rig.put(BOB, "key", UNIT);
         rig.evict(1, 1);
         assertTrue(rig.adopt(ALICE, "key", later, UNIT), "it has come after that");
+    }
+
+    /** A copy that is under way keeps the entry; what was removed meanwhile is not to come back into it. */
+    @Test
+    void shouldNotTakeInWhatWasRemovedWhileItWasBeingCopied() {
+        final UUID segment = rig.memory(ALICE, "a", 16 * UNIT);
+        rig.memory(BOB, "b", 16 * UNIT);
+        rig.disk(CAROL);
+        final long version = rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("a"));
+        assertTrue(rig.adopt(CAROL, "key", version, UNIT));
+        rig.apply(new TaskCommand.ReplicationStart(BOB, key("key"), TaskCommand.Kind.COPY, "a", List.of("b")));
+        rig.unmount(ALICE, segment, 0);
+        rig.apply(new DiskCommand.UnmountDisk(CAROL));
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
+        rig.disk(CAROL);
+        assertFalse(rig.adopt(CAROL, "key", version, UNIT));
+        assertFalse(rig.exists("key"));
     }
 
     /** Values that are on Alice's disk and nowhere else, which is away; their versions. */

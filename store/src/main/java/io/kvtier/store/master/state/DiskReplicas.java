@@ -341,6 +341,10 @@ final class DiskReplicas {
         if (catalogue.find(value.key()) != known) {
             return adoptOne(clientId, value);
         }
+        if (!hasCopyBeside(known, null) && removed.mayContain(value.key(), value.version())) {
+            // A copy under way keeps the entry of a value that nobody can read any more and somebody wants gone.
+            return false;
+        }
         stored(known, clientId, value.checksum());
         return true;
     }
