@@ -24,6 +24,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
@@ -142,6 +143,24 @@ class ConnectedStoreTest {
         final Store careless = cluster.join(config -> config.verify(false));
         assertTrue(careless.get(KEY, room(50_000)).hit());
         assertTrue(client.get(key(1), room(50_000)).hit(), "it has no checksum");
+    }
+
+    /** A copy on a disk would be compared with a checksum of its own. */
+    @Test
+    void shouldNotVouchOnDiskForWhatWasDamagedInMemory() {
+        final ConnectedStore node = cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20)
+            .shm(true));
+        final ConnectedStore client = cluster.join(config -> config);
+        final byte[] value = PatternBytes.of(1, 3 * UNIT);
+        assertEquals(PutOutcome.STORED, client.put(KEY, PutOptions.DEFAULT.withChecksum(true),
+            MemorySegment.ofArray(value)));
+        damage(node, value);
+        client.parts().master().apply(new AdminCommand.Evict(1, 1));
+        awaitQuiet(client);
+        for (final Store reader : List.of(client, node)) {
+            assertEquals(GetOutcome.MISS, reader.get(KEY, room(value.length)));
+        }
+        await(() -> node.parts().disk().values() == 0);
     }
 
     @Test

@@ -13,10 +13,12 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.ManualClock;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.Store;
@@ -24,6 +26,7 @@ import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.config.Environment;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
@@ -35,8 +38,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -297,6 +302,119 @@ class EmbeddedStoreTest extends StoreContract {
             assertFalse(store.exists(key(1)), "removed before the restart");
             assertEquals(PutOutcome.ALREADY_EXISTS, put(store, key(0), new byte[1]));
             assertEquals(PutOutcome.STORED, put(store, key(1), PatternBytes.of(7, 7)));
+        }
+    }
+
+    /** What has been removed or replaced does not come back, whenever the process dies. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldNotFindAgainWhatWentWhileItWasBeingCopiedDown(final boolean replaced, @TempDir final Path image)
+        throws InterruptedException {
+        try (EmbeddedStore store = open(tiered(16 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            final Faults.Gate data = faults.blockNext(Faults.Call.SYNC);
+            store.parts().master().apply(new AdminCommand.Evict(1, 1));
+            data.awaitEntered();
+            final Faults.Gate record = faults.blockNext(Faults.Call.WRITE);
+            data.release();
+            // Behind the question whether it is still wanted, which is answered with yes.
+            record.awaitEntered();
+            final AtomicReference<Thread> remover = new AtomicReference<>();
+            final CompletableFuture<Void> removal = Threads.start(() -> {
+                remover.set(Thread.currentThread());
+                if (replaced) {
+                    upsert(store, KEY, 2);
+                } else {
+                    store.removeAll("", true);
+                }
+            });
+            while (remover.get() == null) {
+                Thread.onSpinWait();
+            }
+            final boolean waits = Threads.awaitWaiting(remover.get());
+            final Faults.Gate durable = faults.blockNext(Faults.Call.SYNC);
+            record.release();
+            durable.awaitEntered();
+            if (!waits) {
+                copyFiles(image);
+            }
+            durable.release();
+            removal.join();
+            if (waits) {
+                copyFiles(image);
+            }
+        }
+        assertEmpty(image);
+    }
+
+    /** A record that could not be written is not forgotten because nobody was told. */
+    @Test
+    void shouldNotFindAgainWhatWasReplacedThoughThatCouldNotBeWrittenAtOnce(@TempDir final Path image) {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            pushToDisk(store, 4 * UNIT);
+            faults.failNth(Faults.Call.WRITE, 1, Errno.EIO);
+            upsert(store, KEY, 2);
+            upsert(store, key(1), 3);
+            copyFiles(image);
+        }
+        assertEmpty(image);
+    }
+
+    @Test
+    void shouldGoOnWithoutTheDiskWhenRemovalsCannotBeWritten() {
+        try (EmbeddedStore store = open(tiered(8 * UNIT, 64 * UNIT).putTimeoutMs(1_000))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            pushToDisk(store, 8 * UNIT);
+            faults.failAlways(Faults.Call.WRITE, Errno.EIO);
+            upsert(store, KEY, 2);
+            for (int i = 0; i < 64; i++) {
+                assertEquals(PutOutcome.STORED, put(store, key(i), PatternBytes.of(i, UNIT)));
+            }
+        } catch (final StoreException e) {
+            assertEquals(ErrorCode.FILE_WRITE_FAIL, e.code(), "closing cannot write the index and says so");
+        }
+    }
+
+    /** The record of a copy that failed may be in the log. */
+    @Test
+    void shouldNotFindAgainWhatWasReplacedAfterItsCopyFailed(@TempDir final Path image) {
+        try (EmbeddedStore store = open(tiered(16 * UNIT, 64 * UNIT))) {
+            put(store, KEY, PatternBytes.of(1, UNIT));
+            faults.failNth(Faults.Call.SYNC, 2, Errno.EIO);
+            store.parts().master().apply(new AdminCommand.Evict(1, 1));
+            while (store.stats().offloadFailures() == 0) {
+                Thread.onSpinWait();
+            }
+            upsert(store, KEY, 2);
+            copyFiles(image);
+        }
+        assertEmpty(image);
+    }
+
+    private static void upsert(final Store store, final ObjectKey key, final int seed) {
+        assertEquals(PutOutcome.STORED,
+            store.upsert(key, PutOptions.DEFAULT, MemorySegment.ofArray(PatternBytes.of(seed, UNIT))));
+    }
+
+    /** The files as a process leaves them that dies now. */
+    private void copyFiles(final Path image) {
+        try {
+            for (final String name : List.of("kv_cache.data", "index.log")) {
+                Files.copy(directory.resolve(name), image.resolve(name));
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void assertEmpty(final Path image) {
+        final StoreConfig config = StoreConfig.builder().memoryBytes(16 * UNIT).disk(image, 64 * UNIT).ioThreads(2)
+            .build();
+        try (EmbeddedStore store = EmbeddedStore.open(config, new StoreHooks(clock, FileOpener.POSIX,
+            Environment.of(Map.of())))) {
+            assertEquals(Optional.empty(), store.getBytes(KEY));
+            assertEquals(0, store.stats().objects());
         }
     }
 

@@ -11,11 +11,13 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -242,5 +244,88 @@ class OffsetAllocatorFaultTest {
         withRig(directory, FileOpener.POSIX, ledger, rig -> ledger.store(rig, true, List.of(Value.of("a", 1, 1))));
         assertEquals(1, ledger.failures().size());
         verify(directory, ledger);
+    }
+
+    /** A process that dies after a failure leaves the directory as it is then: nothing has put it right by closing. */
+    @ParameterizedTest
+    @EnumSource(value = Call.class, names = {"OPEN", "WRITE", "SYNC"})
+    void shouldHoldWhatItReportedWhenTheProcessDiesAfterAFailure(final Call call) {
+        long reached = Long.MAX_VALUE;
+        long n = 1;
+        for (; n <= reached; n++) {
+            final Path where = directory.resolve("dies-" + call + '-' + n);
+            final Faults faults = new Faults().failNth(call, n, Errno.EIO);
+            final Ledger ledger = new Ledger();
+            try {
+                withRig(where, new FaultyFiles(faults), ledger, rig -> steps(ledger).forEach(step -> {
+                    step.accept(rig);
+                    verifyImage(where, ledger);
+                }));
+            } catch (final AssertionError | RuntimeException e) {
+                throw new AssertionError("with " + call + " number " + n + " failing; reported failures "
+                    + ledger.failures(), e);
+            }
+            if (faults.count(call) < n) {
+                reached = n;
+            }
+        }
+        assertTrue(n > 2, "the scenario makes none of these calls");
+    }
+
+    private static List<Consumer<BackendRig>> steps(final Ledger ledger) {
+        return List.of(
+            rig -> ledger.store(rig, true, List.of(Value.of("a", 1, 1), Value.of("b", 1, UNIT))),
+            rig -> ledger.remove(rig, Value.of("b", 1, UNIT)),
+            // Once more, as who was told that it could not be written does.
+            rig -> ledger.remove(rig, Value.of("b", 1, UNIT)),
+            rig -> ledger.store(rig, true, List.of(Value.of("c", 1, 2 * UNIT))),
+            rig -> ledger.remove(rig, Value.of("c", 1, 2 * UNIT)),
+            rig -> ledger.store(rig, true, List.of(Value.of("a", 2, UNIT), Value.of("d", 1, 8 * UNIT))),
+            rig -> ledger.store(rig, true, List.of(Value.of("e", 1, 6 * UNIT))),
+            rig -> ledger.remove(rig, Value.of("a", 2, UNIT)),
+            rig -> ledger.remove(rig, Value.of("a", 2, UNIT)));
+    }
+
+    /** What a process finds that is started after this one has died just now. */
+    private void verifyImage(final Path where, final Ledger ledger) {
+        final Path image = directory.resolve("image");
+        try (Stream<Path> files = Files.list(where)) {
+            Files.createDirectories(image);
+            for (final Path file : files.filter(path -> !path.endsWith("LOCK")).toList()) {
+                Files.copy(file, image.resolve(file.getFileName()));
+            }
+            try (BackendRig rig = setup(image, FileOpener.POSIX).open()) {
+                ledger.verify(rig, true);
+            }
+            try (Stream<Path> copies = Files.list(image)) {
+                for (final Path copy : copies.toList()) {
+                    Files.delete(copy);
+                }
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Who owns the values falls silent between two questions: what has been let go by then is gone for good. */
+    @Test
+    void shouldNotFindAgainWhatItsOwnerLetGoBeforeItFellSilent() {
+        final Path where = directory.resolve("silent");
+        final Ledger ledger = new Ledger();
+        withRig(where, FileOpener.POSIX, ledger, rig -> {
+            for (int i = 0; i < CAPACITY_UNITS - 1; i++) {
+                ledger.store(rig, true, List.of(Value.of("v" + i, 1, UNIT)));
+            }
+            ledger.owner().allow(victim -> switch (victim.key().key()) {
+                case "v0" -> true;
+                case "v1" -> false;
+                default -> throw new StoreException(ErrorCode.RPC_TIMEOUT, "no answer");
+            });
+            ledger.store(rig, true, List.of(Value.of("large", 1, 3 * UNIT)));
+            assertEquals(ErrorCode.RPC_TIMEOUT, ((StoreException) ledger.failures().getFirst()).code());
+            assertFalse(rig.has(Value.of("v0", 1, UNIT)));
+            ledger.remove(rig, Value.of("v0", 1, UNIT));
+            verifyImage(where, ledger);
+        });
     }
 }

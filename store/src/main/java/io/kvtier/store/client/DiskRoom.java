@@ -6,6 +6,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.PromotionReply;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Memory that a value is read into from disk. <b>Lifetime:</b> ended exactly once. */
 interface DiskRoom {
@@ -17,6 +18,8 @@ interface DiskRoom {
 
     /** Memory of the memory tier when the master gives some, so that the read promotes the value; else staging. */
     static DiskRoom take(final DiskTier tier, final ObjectKey key, final long version, final long size) {
+        // From before the master is asked: it cannot have begun to count earlier.
+        final long askedNanos = System.nanoTime();
         final PromotionReply promotion = tier.settings().promoteOnHit() ? promotion(tier, key, version)
             : PromotionReply.DECLINED;
         if (promotion.accepted()) {
@@ -24,7 +27,7 @@ interface DiskRoom {
             if (range != null) {
                 return new Promoted(tier, key, promotion.replicaId(), range, size);
             }
-            return new PromotedElsewhere(tier, key, promotion, tier.staging().take(size), size);
+            return new PromotedElsewhere(tier, key, promotion, tier.staging().take(size), size, askedNanos);
         }
         return new Staged(tier.staging().take(size));
     }
@@ -54,16 +57,19 @@ interface DiskRoom {
         @Override
         public void end(final boolean good) {
             range.close();
-            tier.endPromotion(key, replicaId, good);
+            tier.endPromotion(key, replicaId, good, true);
             if (good) {
                 tier.counters().memoryWrittenBytes.add(size);
             }
         }
     }
 
-    /** On its way to memory that another process lends: it is sent there when it has been given to the caller. */
-    record PromotedElsewhere(DiskTier tier, ObjectKey key, PromotionReply promotion, Staging.Piece piece, long size)
-        implements DiskRoom {
+    /**
+     * On its way to memory that another process lends: it is sent there when it has been given to the caller. As with a
+     * put by a deadline, long after which the master may give the memory to others.
+     */
+    record PromotedElsewhere(DiskTier tier, ObjectKey key, PromotionReply promotion, Staging.Piece piece, long size,
+                             long askedNanos) implements DiskRoom {
         @Override
         public RegionSlice slice() {
             return piece.slice();
@@ -72,13 +78,20 @@ interface DiskRoom {
         @Override
         public void end(final boolean good) {
             boolean there = false;
+            boolean settled = true;
             try {
-                there = good && tier.memory().startWrite(List.of(promotion.memory()),
-                    List.of(piece.slice().segment().asSlice(0, size)), tier.settings().transferTimeoutMs(), true)
-                    .finish() == null;
+                final long leftMs = tier.settings().transferTimeoutMs()
+                    - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
+                if (good && leftMs > 0) {
+                    final Move move = tier.memory().startWrite(List.of(promotion.memory()),
+                        List.of(piece.slice().segment().asSlice(0, size)), leftMs, true);
+                    settled = false;
+                    there = move.finish() == null;
+                    settled = move.isSettled();
+                }
             } finally {
                 piece.close();
-                tier.endPromotion(key, promotion.replicaId(), there);
+                tier.endPromotion(key, promotion.replicaId(), there, settled);
             }
         }
     }

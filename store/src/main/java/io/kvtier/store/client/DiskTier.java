@@ -104,13 +104,30 @@ final class DiskTier implements AutoCloseable {
     /**
      * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
      * By the offloader's thread, so that nothing that is removed is stored again meanwhile.
+     *
+     * @throws StoreException FILE_WRITE_FAIL when a removal could not be written down: the master is not told, and
+     *                        names them all again.
      */
     void removeDropped() {
         DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
         while (!drops.values().isEmpty()) {
-            drops.values().forEach(value -> removeQuietly(value.key(), value.version()));
+            removeAll(drops.values());
             dropsDone = drops.last();
             drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        }
+    }
+
+    private void removeAll(final List<DiskCommand.StoredVersion> values) {
+        StoreException first = null;
+        for (final DiskCommand.StoredVersion value : values) {
+            try {
+                backend.remove(value.key(), value.version());
+            } catch (final StoreException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 
@@ -204,10 +221,13 @@ final class DiskTier implements AutoCloseable {
         }
     }
 
-    /** The bytes are where they should be, whether the master hears of it or not. */
-    void endPromotion(final ObjectKey key, final long replicaId, final boolean good) {
+    /**
+     * The bytes are where they should be, whether the master hears of it or not; or they are not, and {@code settled}
+     * says whether nothing of them is written any more.
+     */
+    void endPromotion(final ObjectKey key, final long replicaId, final boolean good, final boolean settled) {
         try {
-            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good));
+            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good, settled));
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the master could not be told that {0} was copied up; it frees the "
                 + "memory after a while by itself: {1}", key, e.getMessage());

@@ -3,8 +3,10 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeAccess;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
@@ -26,6 +28,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  * calls, and closes them in that order reversed once no call is inside.
  */
 public final class EmbeddedStore extends ClientStore {
+    private static final System.Logger LOG = System.getLogger(EmbeddedStore.class.getName());
     /** A disk that failed is sent nothing for this long; meanwhile memory evicts without copying down. */
     private static final long DISK_RETRY_MS = 1_000;
 
@@ -119,8 +122,19 @@ public final class EmbeddedStore extends ClientStore {
     /** Before the call returns, or what was removed could come back after a crash. */
     @Override
     void removedSome() {
-        if (parts().disk() != null) {
-            parts().disk().removeDropped();
+        final DiskTier disk = parts().disk();
+        if (disk == null) {
+            return;
+        }
+        try {
+            disk.removeDropped();
+        } catch (final StoreException e) {
+            if (e.code() != ErrorCode.FILE_WRITE_FAIL) {
+                throw e;
+            }
+            LOG.log(System.Logger.Level.WARNING, "what was removed or replaced could not be written down yet, so a "
+                + "restart may find it again; it is tried again", e);
+            disk.workQueued(WorkKind.DROPS);
         }
     }
 

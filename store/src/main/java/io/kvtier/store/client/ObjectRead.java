@@ -12,6 +12,9 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Threading:</b> one thread.
  */
 final class ObjectRead {
+    /** Of a lease that is lost to clocks: each may be wrong by a hundredth, which is much even while it is slewed. */
+    private static final long DRIFT_PART = 50;
+
     private final ReadRequest request;
     private final int index;
     private long askedNanos;
@@ -79,9 +82,17 @@ final class ObjectRead {
         stale = true;
     }
 
-    /** Milliseconds for which the replicas stay where they are; counted from before the master was asked. */
+    /** Milliseconds for which the replicas surely stay where they are; counted from before the master was asked. */
     long leaseLeftMs() {
-        return object.leaseMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
+        return reliableMs(object.leaseMs()) - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
+    }
+
+    /**
+     * For how long a lease is relied on that somebody else's clock ends. That clock may go faster than this one; and it
+     * counts from the beginning of the millisecond in which this one may have asked.
+     */
+    static long reliableMs(final long leaseMs) {
+        return Math.max(0, leaseMs - Math.ceilDiv(leaseMs, DRIFT_PART) - 1);
     }
 
     /** Counts a read whose lease ended before its bytes were there. */

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
@@ -110,9 +111,7 @@ final class Offloader implements AutoCloseable {
             awaitWork(again);
             again = false;
             try {
-                if (dropped.get()) {
-                    removeAllDropped();
-                }
+                again = dropped.get() && !removeAllDropped();
                 offloadAll();
             } catch (final StoreException e) {
                 // The announcement was taken, and nobody repeats it; the master names again what was not answered.
@@ -138,18 +137,25 @@ final class Offloader implements AutoCloseable {
         work.drainPermits();
     }
 
-    private void removeAllDropped() {
+    /** False when the disk took it badly, which must not keep memory from coming free: it is tried again. */
+    private boolean removeAllDropped() {
         // Before: what is announced from here on is looked for once more.
         dropped.set(false);
         boolean done = false;
         try {
             removeDropped.run();
             done = true;
+        } catch (final StoreException e) {
+            if (e.code() != ErrorCode.FILE_WRITE_FAIL) {
+                throw e;
+            }
+            notes.warn("the removal of values could not be written down", e::getMessage);
         } finally {
             if (!done) {
                 dropped.set(true);
             }
         }
+        return done;
     }
 
     private void offloadAll() {

@@ -64,11 +64,15 @@ final class OwnerReads implements AutoCloseable {
     /** Values in an owner's memory, until the last of them has been read. */
     private record Batch(RpcClient owner, OwnerProtocol.Reply reply, long askedNanos, AtomicInteger left) {
         boolean isOver() {
-            return System.nanoTime() - askedNanos >= TimeUnit.MILLISECONDS.toNanos(reply.leaseMs());
+            return spentMs() >= ObjectRead.reliableMs(reply.leaseMs());
         }
 
         long leftMs() {
-            return Math.max(1, reply.leaseMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos));
+            return Math.max(1, ObjectRead.reliableMs(reply.leaseMs()) - spentMs());
+        }
+
+        private long spentMs() {
+            return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
         }
     }
 

@@ -42,7 +42,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Ends an offload task.
+     * Ends an offload task. STALE says that the value is to be removed from the disk again: it was removed or replaced
+     * meanwhile, or what was stored is not what its writer wrote.
      *
      * @param clientId the client.
      * @param task     the task.
@@ -82,8 +83,22 @@ public sealed interface DiskCommand<R> extends Command<R> {
      * @param key       the object.
      * @param replicaId as given by the start.
      * @param success   whether the bytes are all there; else the memory is freed.
+     * @param settled   without success: whether nothing changes the bytes there any more; see
+     *                  {@link ObjectCommand.PutRevoke}.
      */
-    record PromotionEnd(UUID clientId, ObjectKey key, long replicaId, boolean success) implements DiskCommand<Ack> {
+    record PromotionEnd(UUID clientId, ObjectKey key, long replicaId, boolean success, boolean settled)
+        implements DiskCommand<Ack> {
+        /**
+         * Of which nothing is under way.
+         *
+         * @param clientId  who started it.
+         * @param key       the object.
+         * @param replicaId as given by the start.
+         * @param success   whether the bytes are all there.
+         */
+        public PromotionEnd(final UUID clientId, final ObjectKey key, final long replicaId, final boolean success) {
+            this(clientId, key, replicaId, success, true);
+        }
     }
 
     /**
@@ -97,7 +112,8 @@ public sealed interface DiskCommand<R> extends Command<R> {
 
     /**
      * Offers what a client found on its disk after a restart, oldest first. Refused are values whose key has another
-     * version, and such as may have been removed or replaced meanwhile; the client removes those.
+     * version or whose checksum is another one, and such as may have been removed or replaced meanwhile; the client
+     * removes those.
      *
      * @param clientId the client.
      * @param values   what it found.

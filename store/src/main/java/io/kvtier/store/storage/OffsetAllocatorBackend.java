@@ -152,6 +152,9 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 final StoredValue gone = index.remove(key, version);
                 if (gone != null) {
                     append(List.of(IndexRecord.removed(gone)));
+                } else if (log.isDamaged()) {
+                    // It may be in the log all the same: a removal or a store of it was broken off.
+                    makeLogDurable();
                 }
             } catch (final NativeException | StoreException e) {
                 throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "value " + key + " is removed, but that could not "
@@ -270,7 +273,14 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 break;
             }
             left -= victims.size();
-            final List<Boolean> allowed = owner.mayEvict(victims);
+            final List<Boolean> allowed;
+            try {
+                allowed = owner.mayEvict(victims);
+            } catch (final RuntimeException e) {
+                // What has been let go before is gone, and is written down.
+                append(removals);
+                throw e;
+            }
             for (int i = 0; i < victims.size(); i++) {
                 final StoredValue victim = victims.get(i);
                 if (!allowed.get(i)) {
@@ -350,8 +360,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             log.sync();
         } catch (final RuntimeException e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));
-            // The records may be on disk or not, so the extents rest until a rewritten log without them is.
+            // The records may be on disk or not, so the extents rest until a rewritten log without them is. At once
+            // when that can be: whoever replaces one of these values meanwhile has nothing to remove here.
             values.forEach(index::rest);
+            repair();
             return;
         }
         values.forEach(index::publish);
@@ -370,6 +382,17 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             // Everything is durable in the old log; the next change tries again.
             LOG.log(System.Logger.Level.WARNING, "the index log of " + options.directory() + " could not be rewritten",
                 e);
+        }
+    }
+
+    private void repair() {
+        try {
+            if (log.isDamaged()) {
+                makeLogDurable();
+            }
+        } catch (final RuntimeException e) {
+            LOG.log(System.Logger.Level.WARNING, "the index log of " + options.directory() + " is damaged and could "
+                + "not be replaced; the next change tries again", e);
         }
     }
 

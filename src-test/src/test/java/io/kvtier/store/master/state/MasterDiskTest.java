@@ -25,6 +25,7 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.protocol.TaskCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.List;
@@ -373,5 +374,132 @@ class MasterDiskTest {
         assertFalse(rig.adopt(ALICE, "other", other, UNIT));
         rig.settle();
         rig.assertEmpty();
+    }
+
+    /** What the writer said of its value counts: other bytes were changed in memory, and are not to be vouched for. */
+    @Test
+    void shouldNotTakeACopyWhoseChecksumIsNotItsWriters() {
+        lendMemoryAndDisk();
+        final long version = rig.started(BOB, "key", UNIT).version();
+        rig.apply(new ObjectCommand.PutEnd(BOB, key("key"), version, ObjectCommand.Scope.ALL, true, 77));
+        rig.evict(1, 1);
+        final OffloadTask task = rig.fetch(ALICE).getFirst();
+        assertEquals(Ack.STALE, rig.offloaded(ALICE, task, OffloadResult.STORED), "its owner is to remove it");
+        assertEquals(77, rig.query("key").checksum());
+        assertEquals(0, rig.stats().diskReplicas());
+        assertEquals(1, replicas(rig.query("key"), ReplicaType.MEMORY));
+        assertEquals(1, rig.stats().offloadFailures());
+        rig.evict(1, 1);
+        assertEquals(List.of(), rig.fetch(ALICE), "it is not copied again and again");
+        rig.assertEmpty();
+    }
+
+    @Test
+    void shouldTakeNothingInWhoseChecksumIsNotThatOfItsValue() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(CAROL);
+        final long version = rig.started(BOB, "key", UNIT).version();
+        rig.apply(new ObjectCommand.PutEnd(BOB, key("key"), version, ObjectCommand.Scope.ALL, true, 77));
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        assertEquals(77, rig.query("key").checksum());
+        final long plain = rig.put(BOB, "plain", UNIT);
+        assertTrue(rig.adopt(ALICE, "plain", plain, UNIT), "nobody has said what it should be");
+        assertTrue(rig.adopt(CAROL, "plain", plain, UNIT));
+        assertEquals(99, rig.query("plain").checksum());
+    }
+
+    /** Its owner may have asked already whether it is wanted, and writes it down all the same. */
+    @Test
+    void shouldHaveRemovedWhatIsJustBeingCopiedDown() {
+        lendMemoryAndDisk();
+        final long removed = rig.put(BOB, "removed", UNIT);
+        final long replaced = rig.put(BOB, "replaced", UNIT);
+        rig.evict(1, 1);
+        assertEquals(2, rig.fetch(ALICE).size());
+        assertEquals(1, rig.removeMatching("", "removed", false));
+        rig.end(BOB, "replaced", rig.replacing(BOB, "replaced", UNIT).version());
+        assertEquals(List.of(new StoredVersion(key("removed"), removed), new StoredVersion(key("replaced"), replaced)),
+            rig.drops(ALICE));
+    }
+
+    /** Who replaces a value that cannot be seen now does not want it back either. */
+    @Test
+    void shouldNotTakeInWhatAnUpsertTookThePlaceOfWhileItsDiskWasAway() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long version = rig.put(BOB, "key", UNIT);
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        final long next = rig.replacing(BOB, "key", UNIT).version();
+        assertEquals(Ack.OK, rig.end(BOB, "key", next));
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "key", version, UNIT));
+        rig.disk(CAROL);
+        assertTrue(rig.adopt(CAROL, "key", next, UNIT), "this one nobody has replaced");
+    }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedByPatternWhileItsDiskWasAway() {
+        final long[] versions = awayFromDisk("a/1", "a/2", "b/1");
+        assertEquals(0, rig.removeMatching("", "^a/", false));
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "a/1", versions[0], UNIT));
+        assertFalse(rig.adopt(ALICE, "a/2", versions[1], UNIT));
+        assertTrue(rig.adopt(ALICE, "b/1", versions[2], UNIT), "nobody wanted this one to go");
+    }
+
+    @Test
+    void shouldNotTakeInWhatWasRemovedWithAllOthersWhileItsDiskWasAway() {
+        final long[] versions = awayFromDisk("key");
+        assertEquals(0, rig.removeMatching("another", "", false));
+        rig.disk(ALICE);
+        assertTrue(rig.adopt(ALICE, "key", versions[0], UNIT), "it is not that tenant's");
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        assertEquals(0, rig.removeMatching("", "", false));
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "key", versions[0], UNIT));
+        final long later = rig.put(BOB, "key", UNIT);
+        rig.evict(1, 1);
+        assertTrue(rig.adopt(ALICE, "key", later, UNIT), "it has come after that");
+    }
+
+    /** A copy that is under way keeps the entry; what was removed meanwhile is not to come back into it. */
+    @Test
+    void shouldNotTakeInWhatWasRemovedWhileItWasBeingCopied() {
+        final UUID segment = rig.memory(ALICE, "a", 16 * UNIT);
+        rig.memory(BOB, "b", 16 * UNIT);
+        rig.disk(CAROL);
+        final long version = rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withPreferredSegments("a"));
+        assertTrue(rig.adopt(CAROL, "key", version, UNIT));
+        rig.apply(new TaskCommand.ReplicationStart(BOB, key("key"), TaskCommand.Kind.COPY, "a", List.of("b")));
+        rig.unmount(ALICE, segment, 0);
+        rig.apply(new DiskCommand.UnmountDisk(CAROL));
+        assertEquals(RemoveOutcome.NOT_FOUND, rig.remove("key", false).outcome());
+        rig.disk(CAROL);
+        assertFalse(rig.adopt(CAROL, "key", version, UNIT));
+        assertFalse(rig.exists("key"));
+    }
+
+    /** Values that are on Alice's disk and nowhere else, which is away; their versions. */
+    private long[] awayFromDisk(final String... names) {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        final long[] versions = new long[names.length];
+        for (int i = 0; i < names.length; i++) {
+            versions[i] = rig.put(BOB, names[i], UNIT);
+            assertTrue(rig.adopt(ALICE, names[i], versions[i], UNIT));
+        }
+        rig.apply(new DiskCommand.UnmountDisk(ALICE));
+        rig.settle();
+        rig.evict(1, 1);
+        rig.assertEmpty();
+        return versions;
     }
 }

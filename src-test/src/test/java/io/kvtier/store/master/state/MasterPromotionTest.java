@@ -16,6 +16,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.UUID;
@@ -64,6 +65,37 @@ class MasterPromotionTest {
         assertEquals(0, rig.stats().memoryUsed());
         assertEquals(0, rig.stats().promotions());
         assertTrue(rig.promote(CAROL, "key", version).accepted());
+    }
+
+    /** Who lends the memory may yet write what it was sent. */
+    @Test
+    void shouldLetTheRoomRestOfAPromotionThatMayStillBeWritten() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        assertEquals(Ack.OK, rig.apply(unsettled(promotion)));
+        assertEquals(0, rig.stats().activePromotions());
+        assertEquals(UNIT, rig.stats().memoryUsed());
+        assertTrue(rig.promote(CAROL, "key", version).accepted(), "in another place");
+        assertEquals(2 * UNIT, rig.stats().memoryUsed());
+        rig.advance(RELEASE_MS);
+        assertEquals(0, rig.stats().memoryUsed());
+    }
+
+    @Test
+    void shouldLetTheRoomRestOfARemovedValueThatMayStillBeWritten() {
+        final long version = onDisk();
+        final PromotionReply promotion = rig.promote(BOB, "key", version);
+        rig.remove("key", false);
+        assertEquals(Ack.STALE, rig.apply(unsettled(promotion)));
+        assertEquals(0, rig.stats().activePromotions());
+        rig.advance(RELEASE_MS - 1);
+        assertEquals(UNIT, rig.stats().memoryUsed());
+        rig.advance(1);
+        rig.assertEmpty();
+    }
+
+    private static DiskCommand.PromotionEnd unsettled(final PromotionReply promotion) {
+        return new DiskCommand.PromotionEnd(BOB, MasterRig.key("key"), promotion.replicaId(), false, false);
     }
 
     @Test

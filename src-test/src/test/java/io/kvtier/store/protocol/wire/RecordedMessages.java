@@ -305,7 +305,7 @@ final class RecordedMessages {
             PromotionReply.DECLINED,
             "91 00");
         row(69, new PromotionEnd(CLIENT, K1, 5, true),
-            "95 92 01 02 a0 a26b31 05 c3",
+            "96 92 01 02 a0 a26b31 05 c3 c3",
             Ack.OK,
             "91 00");
         row(70, new EvictDisk(CLIENT, List.of(new StoredObject(K1, 3, 70_000, -9))),

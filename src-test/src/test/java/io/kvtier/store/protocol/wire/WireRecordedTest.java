@@ -12,6 +12,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
@@ -203,6 +204,10 @@ class WireRecordedTest {
         assertEquals("96920102" + "a0a26b31" + "00c2c2", hex(written(copy)));
         assertEquals(new ReplicationEnd(new UUID(1, 2), ObjectKey.of("k1"), Kind.COPY, false),
             codec.readRequest(81, RecordedMessages.bytes("95 92 01 02 a0 a26b31 00 c2")).command());
+        final PromotionEnd promotion = new PromotionEnd(new UUID(1, 2), ObjectKey.of("k1"), 5, false, false);
+        assertEquals("96920102" + "a0a26b31" + "05c2c2", hex(written(promotion)));
+        assertEquals(new PromotionEnd(new UUID(1, 2), ObjectKey.of("k1"), 5, false),
+            codec.readRequest(69, RecordedMessages.bytes("95 92 01 02 a0 a26b31 05 c2")).command());
     }
 
     @Test

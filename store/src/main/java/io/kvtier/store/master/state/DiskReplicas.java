@@ -130,6 +130,11 @@ final class DiskReplicas {
         return Map.copyOf(goneUpTo);
     }
 
+    /** Whether a copy with a checksum is one of an object's value, as far as it is known what that has. */
+    static boolean isOf(final ObjectEntry entry, final long checksum) {
+        return !entry.record().checksummed() || entry.record().checksum() == checksum;
+    }
+
     /** A copy became durable. */
     void stored(final ObjectEntry entry, final UUID clientId, final long checksum) {
         if (own(entry, clientId) == null) {
@@ -155,6 +160,24 @@ final class DiskReplicas {
         }
     }
 
+    /** A value takes the place of whatever its key had before, also of what lies on a disk that is away just now. */
+    void replaced(final ObjectKey key, final long version) {
+        if (remote) {
+            removed.add(key, version - 1);
+        }
+    }
+
+    /**
+     * Somebody wants all values of a pattern gone, also those that are not there now.
+     *
+     * @param tenant whose; empty for all tenants.
+     */
+    void forbid(final String tenant, final String pattern) {
+        if (remote) {
+            removed.add(tenant, pattern, catalogue.lastVersion());
+        }
+    }
+
     /**
      * A value goes with all its disk replicas; owners are told to remove them.
      *
@@ -170,6 +193,14 @@ final class DiskReplicas {
                 if (!isGone(replica)) {
                     queueDrop(entry, disk.clientId(), told);
                 }
+            }
+        }
+        final Residency memory = entry.residency(Medium.MEMORY);
+        for (PlacedReplica replica = memory == null ? null : memory.first(); replica != null;
+            replica = replica.sibling()) {
+            if (replica.isOffloading()) {
+                // Its owner may have asked already whether it is wanted: then it is on the disk before that is told.
+                queueDrop(entry, replica.segment().clientId(), told);
             }
         }
     }
@@ -278,6 +309,7 @@ final class DiskReplicas {
     /** Takes a value in that a client found, unless its key has another version, or it may have been removed. */
     List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
+        removed.look();
         for (final DiskCommand.StoredObject value : adopt.values()) {
             adopted.add(isMounted(adopt.clientId()) && adoptOne(adopt.clientId(), value));
         }
@@ -301,13 +333,17 @@ final class DiskReplicas {
             return true;
         }
         if (known.record() == null || known.record().version() != value.version()
-            || known.record().size() != value.size()) {
+            || known.record().size() != value.size() || !isOf(known, value.checksum())) {
             return false;
         }
         // Its owner, or another one, has a copy of the very same value: both are recorded.
         sweep(known);
         if (catalogue.find(value.key()) != known) {
             return adoptOne(clientId, value);
+        }
+        if (!hasCopyBeside(known, null) && removed.mayContain(value.key(), value.version())) {
+            // A copy under way keeps the entry of a value that nobody can read any more and somebody wants gone.
+            return false;
         }
         stored(known, clientId, value.checksum());
         return true;

@@ -51,6 +51,11 @@ final class KeyPattern {
         }
     }
 
+    /** Begins another part. */
+    void restart() {
+        steps = 0;
+    }
+
     /** Whether this part should look at no further bucket. */
     boolean isUsedUp() {
         return steps >= PART_STEPS;

@@ -221,19 +221,23 @@ public final class MasterState implements AutoCloseable {
     }
 
     private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
-        final PlacedReplica replica = offloads.end(done.clientId(), done.task(), done.result(), nowMs);
+        final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
+        // Bytes that were changed in memory would be vouched for by a checksum of their own.
+        final boolean wrong = known != null && done.result() == DiskCommand.OffloadResult.STORED
+            && !DiskReplicas.isOf(known, done.checksum());
+        final DiskCommand.OffloadResult result = wrong ? DiskCommand.OffloadResult.VALUE_REFUSED : done.result();
+        final PlacedReplica replica = offloads.end(done.clientId(), done.task(), result, nowMs);
         if (replica == null) {
-            final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
-            return known != null && done.result() == DiskCommand.OffloadResult.STORED
+            return known != null && result == DiskCommand.OffloadResult.STORED
                 && tiers.disk().has(known, done.clientId()) ? Ack.OK : Ack.STALE;
         }
         final ObjectEntry entry = replica.owner();
-        final boolean stored = entry != null && done.result() == DiskCommand.OffloadResult.STORED;
+        final boolean stored = entry != null && result == DiskCommand.OffloadResult.STORED;
         if (stored) {
             tiers.disk().stored(entry, done.clientId(), done.checksum());
         }
         tiers.memory().offloadEnded(replica, stored, nowMs);
-        return stored || entry != null ? Ack.OK : Ack.STALE;
+        return entry == null || wrong ? Ack.STALE : Ack.OK;
     }
 
     private Ack unreadable(final ObjectCommand.ReplicaUnreadable unreadable, final long nowMs) {

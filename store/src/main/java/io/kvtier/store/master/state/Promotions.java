@@ -74,9 +74,10 @@ final class Promotions {
         active.remove(end.replicaId());
         final PlacedReplica replica = promotion.replica();
         final ObjectEntry entry = replica.owner();
+        final long restUntilMs = end.success() || end.settled() ? 0 : restUntilMs(promotion);
         if (entry == null) {
             cancelled++;
-            tiers.memory().release(replica, nowMs);
+            giveUp(promotion, restUntilMs, nowMs);
             return Ack.STALE;
         }
         if (end.success()) {
@@ -86,7 +87,7 @@ final class Promotions {
             tiers.memory().completed(replica, nowMs);
         } else {
             failed++;
-            giveUp(promotion, 0, nowMs);
+            giveUp(promotion, restUntilMs, nowMs);
         }
         return Ack.OK;
     }
@@ -133,7 +134,7 @@ final class Promotions {
         }
     }
 
-    /** A client that is only thought dead may still write until then. */
+    /** A client that is only thought dead, or who lends the memory and was sent the bytes, may write until then. */
     private long restUntilMs(final Promotion promotion) {
         return releaseMs > Long.MAX_VALUE - promotion.startMs() ? Long.MAX_VALUE : promotion.startMs() + releaseMs;
     }

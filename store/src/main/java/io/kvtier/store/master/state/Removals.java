@@ -62,6 +62,9 @@ final class Removals {
             bucket++;
         }
         // Nothing is removed before the whole part is known not to be refused.
+        if (remove.cursor() == 0) {
+            tiers.disk().forbid(remove.tenant(), remove.pattern());
+        }
         long removed = 0;
         for (final ObjectEntry entry : matching) {
             if (!tiers.isReadable(entry)) {

@@ -1,6 +1,8 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
+import java.util.ArrayDeque;
 
 /**
  * Up to which version each key's values were removed or replaced, so that a disk that was away cannot bring one back.
@@ -8,13 +10,35 @@ import io.kvtier.store.ObjectKey;
  * <p>A key shares its number with those of the same hash, of which the highest counts. So nothing that was removed is
  * ever taken for good, in bounded memory; the price is that a value may be refused that only another key's removal
  * forbids: one in a hundred for ten thousand removals since it was written. It is lost from a cache then, not wrong.
+ *
+ * <p>Of removals by pattern the last few are remembered as such, since what they were to remove cannot be seen here; of
+ * older ones only that they forbid whatever there was then.
  */
 final class RemovedVersions {
     private static final int PAGES = 1024;
     private static final int PAGE = 1024;
 
+    private static final int PATTERNS = 16;
+
     /** Pages exist from their first removal on: 8 KiB each, 8 MiB in all. */
     private final long[][] pages = new long[PAGES][];
+    /** In the order of their removals. */
+    private final ArrayDeque<Matching> matching = new ArrayDeque<>();
+    /** Versions of any key up to this one are not to come back. */
+    private long all;
+
+    /** Versions up to one of all keys of a tenant (empty for any) that have a match. */
+    private record Matching(String tenant, String text, KeyPattern pattern, long version) {
+        boolean mayContain(final ObjectKey key, final long which) {
+            try {
+                return which <= version && (tenant.isEmpty() || tenant.equals(key.tenant()))
+                    && pattern.isIn(key.key());
+            } catch (final StoreException e) {
+                // It takes too many steps to find out.
+                return true;
+            }
+        }
+    }
 
     /** Versions of a key up to this one are not to come back. */
     void add(final ObjectKey key, final long version) {
@@ -26,10 +50,30 @@ final class RemovedVersions {
         page[slot % PAGE] = Math.max(page[slot % PAGE], version);
     }
 
+    /** Versions up to this one of all keys that match are not to come back. */
+    void add(final String tenant, final String pattern, final long version) {
+        if (tenant.isEmpty() && pattern.isEmpty()) {
+            matching.clear();
+            all = version;
+            return;
+        }
+        matching.removeIf(one -> one.tenant().equals(tenant) && one.text().equals(pattern));
+        matching.add(new Matching(tenant, pattern, KeyPattern.of(pattern), version));
+        if (matching.size() > PATTERNS) {
+            all = Math.max(all, matching.remove().version());
+        }
+    }
+
+    /** Begins to look for some keys: patterns may take so many steps for all of them. */
+    void look() {
+        matching.forEach(one -> one.pattern().restart());
+    }
+
     /** Whether a version may have been removed or replaced. */
     boolean mayContain(final ObjectKey key, final long version) {
         final int slot = slot(key);
-        return pages[slot / PAGE] != null && version <= pages[slot / PAGE][slot % PAGE];
+        return version <= all || pages[slot / PAGE] != null && version <= pages[slot / PAGE][slot % PAGE]
+            || matching.stream().anyMatch(one -> one.mayContain(key, version));
     }
 
     private static int slot(final ObjectKey key) {

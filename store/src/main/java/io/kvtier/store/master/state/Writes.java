@@ -308,6 +308,9 @@ final class Writes {
     private void install(final PendingWrite write, final ObjectCommand.PutEnd end, final long nowMs) {
         final ObjectEntry entry = write.entry();
         final PutOptions options = write.command().options();
+        if (entry.record() == null && write.command().replace()) {
+            tiers.disk().replaced(entry.key(), write.version());
+        }
         tiers.retire(entry, false, nowMs);
         entry.replace(new ObjectRecord(write.version(), write.command().size(), end.checksummed(), end.checksum(),
             options.dataType(), clients.shared(write.command().clientId()), List.of()));

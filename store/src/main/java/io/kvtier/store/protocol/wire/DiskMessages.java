@@ -35,9 +35,10 @@ final class DiskMessages {
             Method.of(68, PromotionStart.class, false, Message.of((e, start) -> e.array(4).uuid(start.clientId())
                 .key(start.key()).number(start.version()),
                 d -> new PromotionStart(d.uuid(), d.key(), d.number())), promotionReply()),
-            Method.of(69, PromotionEnd.class, true, Message.of((e, end) -> e.array(5).uuid(end.clientId())
-                .key(end.key()).number(end.replicaId()).flag(end.success()),
-                d -> new PromotionEnd(d.uuid(), d.key(), d.number(), d.flag())), CommonMessages.ACK),
+            Method.of(69, PromotionEnd.class, true, Message.of((e, end) -> e.array(6).uuid(end.clientId())
+                .key(end.key()).number(end.replicaId()).flag(end.success()).flag(end.settled()),
+                d -> new PromotionEnd(d.uuid(), d.key(), d.number(), d.flag(), !d.has() || d.flag())),
+                CommonMessages.ACK),
             Method.of(70, EvictDisk.class, true, Message.of((e, evict) -> objects(e.array(2).uuid(evict.clientId()),
                 evict.values()), d -> new EvictDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
             Method.of(71, AdoptDisk.class, false, Message.of((e, adopt) -> objects(e.array(2).uuid(adopt.clientId()),
