@@ -152,7 +152,7 @@ final class OwnerEndpoint implements AutoCloseable {
                 throw new RpcException(RpcStatus.LATE, "the caller has given up", null);
             }
             call.reply(OwnerProtocol.reply(read(OwnerProtocol.readRequest(call.body()))));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             call.fail(e);
         }
     }
@@ -194,7 +194,7 @@ final class OwnerEndpoint implements AutoCloseable {
         final Extent extent = new Extent(offset, bytes);
         try {
             return new Reading(OwnerProtocol.OK, extent, disk.startRead(wanted, region.slice(offset, bytes)));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             return new Reading(OwnerProtocol.OK, extent, Move.failed(String.valueOf(e.getMessage())));
         }
     }
@@ -206,7 +206,8 @@ final class OwnerEndpoint implements AutoCloseable {
                 LOG.log(System.Logger.Level.DEBUG, "a value could not be read for another client: {0}", problem);
             }
             return problem == null;
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // InternalError: the memory for readers is a file that was cut.
             LOG.log(System.Logger.Level.WARNING, "a value could not be read for another client", e);
             return false;
         }
