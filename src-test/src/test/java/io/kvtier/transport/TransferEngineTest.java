@@ -195,6 +195,22 @@ class TransferEngineTest {
         engine.close();
     }
 
+    /** As a transfer does that was admitted just before: closing waits for it, so it must not wait for closing. */
+    @Test
+    void shouldSetADeadlineWhenTheEngineIsWaitingToBeClosed() throws InterruptedException {
+        final Transfer transfer = readOf(engine.openSegment("file:///data"), 100);
+        final Thread closer = Thread.ofPlatform().start(engine::close);
+        assertTrue(Threads.awaitWaiting(closer));
+
+        Threads.start(() -> engine.after(60_000, () -> { })).join();
+
+        assertTrue(Threads.awaitWaiting(closer), "the deadline was set only after closing had given up");
+        files.slices().getFirst().completed();
+        closer.join();
+        transfer.await();
+        assertFalse(engine.abandoned());
+    }
+
     @Test
     void shouldEndAtOnceWhenThereIsNothingToMove() {
         final Segment segment = engine.openSegment("file:///data");

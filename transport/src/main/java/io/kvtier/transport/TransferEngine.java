@@ -44,7 +44,9 @@ public final class TransferEngine implements AutoCloseable {
     private final SegmentRegistry registry = new SegmentRegistry();
     private final Admission admission;
     private final ReentrantLock closeLock = new ReentrantLock();
-    private ScheduledThreadPoolExecutor clock;
+    /** Without a thread until something is to be run; closing waits under its lock for transfers that may need one. */
+    private final ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1,
+        runnable -> IoThreads.newThread("kvtier-deadlines", runnable));
     private boolean closed;
     private volatile boolean abandoned;
 
@@ -52,6 +54,7 @@ public final class TransferEngine implements AutoCloseable {
         this.config = config;
         this.given = given;
         this.admission = new Admission(config.maxOutstanding(), config.maxOutstandingBytes());
+        clock.setRemoveOnCancelPolicy(true);
         final Map<TransportKind, Transport> byKind = new EnumMap<>(TransportKind.class);
         for (final Transport transport : given) {
             final TransportKind kind = transport.capability().kind();
@@ -339,9 +342,7 @@ public final class TransferEngine implements AutoCloseable {
             final List<Runnable> closings = new ArrayList<>();
             registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open)));
             given.forEach(transport -> closings.add(transport::close));
-            if (clock != null) {
-                clock.shutdownNow();
-            }
+            clock.shutdownNow();
             Closing.all(closings);
         } finally {
             closeLock.unlock();
@@ -358,17 +359,7 @@ public final class TransferEngine implements AutoCloseable {
 
     /** Runs something short after a time, unless the future is cancelled before. */
     Future<?> after(final long delayMs, final Runnable task) {
-        closeLock.lock();
-        try {
-            if (clock == null) {
-                clock = new ScheduledThreadPoolExecutor(1,
-                    runnable -> IoThreads.newThread("kvtier-deadlines", runnable));
-                clock.setRemoveOnCancelPolicy(true);
-            }
-            return clock.schedule(task, delayMs, TimeUnit.MILLISECONDS);
-        } finally {
-            closeLock.unlock();
-        }
+        return clock.schedule(task, delayMs, TimeUnit.MILLISECONDS);
     }
 
     private void begin(final Transfer transfer, final TransferOptions options, final boolean here) {
