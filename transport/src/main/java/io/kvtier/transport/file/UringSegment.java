@@ -102,8 +102,8 @@ final class UringSegment implements TransportSegment {
         try {
             // No slice is under way, so what the rings know of the files does not change. A ring that does not answer
             // keeps its references, and so the descriptors open, until it goes.
-            UringWorker.onAll(workers.stream().filter(worker -> isKnown(worker.index())).toList(), timeoutMs,
-                worker -> worker.detach(this));
+            UringWorker.awaitAll(UringWorker.tellAll(workers.stream().filter(worker -> isKnown(worker.index()))
+                .toList(), worker -> worker.detach(this)), timeoutMs);
         } finally {
             handle.close();
         }
