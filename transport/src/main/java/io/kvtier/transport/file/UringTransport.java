@@ -9,6 +9,7 @@ import io.kvtier.bindings.uring.Uring;
 import io.kvtier.bindings.uring.UringOptions;
 import io.kvtier.bindings.uring.UringRing;
 import io.kvtier.transport.Capability;
+import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
@@ -58,6 +59,7 @@ public final class UringTransport implements Transport {
     private final boolean direct;
     private final Capability capability;
     private final List<UringWorker> workers;
+    private final IoThreads callers;
     private final BouncePool bounces;
     /** Never held while a ring is waited for: its thread may be in a callback that asks for the lock. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -105,6 +107,7 @@ public final class UringTransport implements Transport {
         final List<UringWorker> started = new ArrayList<>();
         final Availability availability = probed.available() ? start(rings, started) : probed;
         workers = List.copyOf(started);
+        callers = new IoThreads("kvtier-uring-calls", config.threads(), Integer.MAX_VALUE);
         bounces = workers.isEmpty() ? null : new BouncePool(config.threads(), BOUNCE_BYTES);
         capability = new Capability(TransportKind.IO_URING, Set.of(Segment.Kind.FILE), availability);
     }
@@ -140,7 +143,8 @@ public final class UringTransport implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        return UringSegment.open(opener, target.address().path(), direct, workers, config.drainTimeoutMs());
+        return UringSegment.of(FileHandle.open(opener, target.address().path(), direct, callers), opener, workers,
+            config.drainTimeoutMs());
     }
 
     @Override
@@ -248,6 +252,7 @@ public final class UringTransport implements Transport {
     public void close() {
         closed = true;
         end(workers);
+        callers.close();
         if (bounces != null) {
             bounces.close();
         }
