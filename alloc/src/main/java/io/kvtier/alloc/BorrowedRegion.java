@@ -27,6 +27,14 @@ public final class BorrowedRegion implements HostMemory {
         return memory;
     }
 
+    /** Takes what is pending where the memory may be mapped from a file: nothing here knows where it comes from. */
+    @Override
+    public void raiseFault() {
+        if (memory.isNative()) {
+            PageFaults.raise();
+        }
+    }
+
     @Override
     public MemoryKind kind() {
         return MemoryKind.HOST;

@@ -50,6 +50,12 @@ public final class PinnedRegion implements HostMemory {
         memory.release();
     }
 
+    /**
+     * Gives the memory back. A second call does nothing.
+     *
+     * @throws IllegalStateException when a native call of somebody who does not retain it is using it now; it then
+     *                               stays open, and closing it again later works.
+     */
     @Override
     public void close() {
         memory.close();

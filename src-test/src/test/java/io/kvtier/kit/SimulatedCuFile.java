@@ -453,6 +453,9 @@ public class SimulatedCuFile implements CuFileApi {
     @Override
     public synchronized long batchCancel(final long batch) {
         final long status = begin("batchCancel");
+        if (status != 0) {
+            return status;
+        }
         final Batch one = batches.get(batch);
         List.copyOf(one.outstanding.values()).forEach(entry -> finish(one, entry, true));
         return status;

@@ -195,6 +195,24 @@ class TransferEngineTest {
         engine.close();
     }
 
+    /** As a transfer does that was admitted just before: closing waits for it, so it must not wait for closing. */
+    @Test
+    void shouldSetADeadlineWhenTheEngineIsWaitingToBeClosed() throws InterruptedException {
+        final Transfer transfer = readOf(engine.openSegment("file:///data"), 100);
+        final Thread closer = Thread.ofPlatform().start(engine::close);
+        assertTrue(Threads.awaitWaiting(closer));
+
+        final Deadlines.Deadline late = new Deadlines.Deadline(transfer);
+        Threads.start(() -> engine.deadlines().add(late, 0, 60_000, System.nanoTime() + 60_000_000_000L)).join();
+        engine.deadlines().remove(late);
+
+        assertTrue(Threads.awaitWaiting(closer), "the deadline was set only after closing had given up");
+        files.slices().getFirst().completed();
+        closer.join();
+        transfer.await();
+        assertFalse(engine.abandoned());
+    }
+
     @Test
     void shouldEndAtOnceWhenThereIsNothingToMove() {
         final Segment segment = engine.openSegment("file:///data");

@@ -21,15 +21,14 @@ import java.util.function.IntSupplier;
  */
 public final class PinnedMemory implements AutoCloseable {
     private final MemorySegment segment;
+    /** Of the accesses to allocated memory, which is freed when it is closed; null for registered memory. */
+    private final Arena arena;
     private final RefCount references;
 
-    private PinnedMemory(final MemorySegment segment, final Runnable release) {
+    private PinnedMemory(final MemorySegment segment, final Arena arena, final Runnable release) {
         this.segment = segment;
-        NativeResources.created(NativeTag.PINNED, segment.byteSize());
-        this.references = new RefCount(() -> {
-            NativeResources.released(NativeTag.PINNED, segment.byteSize());
-            release.run();
-        });
+        this.arena = arena;
+        this.references = new RefCount(arena == null ? release : this::free);
     }
 
     /**
@@ -51,15 +50,26 @@ public final class PinnedMemory implements AutoCloseable {
             Cuda.check("cuMemHostAlloc", context.resultHeld(() -> CudaFunctions.cuMemHostAlloc(out, byteSize,
                 CudaTypes.CU_MEMHOSTALLOC_PORTABLE())), byteSize + " bytes");
             final MemorySegment pinned = out.get(ValueLayout.ADDRESS, 0);
-            final Arena arena = Arena.ofShared();
-            return new PinnedMemory(pinned.reinterpret(byteSize, arena, null), () -> {
-                arena.close();
-                releasing(context, "cuMemFreeHost", () -> CudaFunctions.cuMemFreeHost(pinned));
-            });
+            return of(pinned, byteSize,
+                () -> releasing(context, "cuMemFreeHost", () -> CudaFunctions.cuMemFreeHost(pinned)));
         } catch (final RuntimeException e) {
             context.release();
             throw e;
         }
+    }
+
+    /**
+     * Allocated memory.
+     *
+     * @param start    where it is.
+     * @param byteSize how much it is.
+     * @param free     gives it back; called once.
+     */
+    @SuppressWarnings("restricted")
+    static PinnedMemory of(final MemorySegment start, final long byteSize, final Runnable free) {
+        final Arena arena = Arena.ofShared();
+        NativeResources.created(NativeTag.PINNED, byteSize);
+        return new PinnedMemory(start.reinterpret(byteSize, arena, gone -> countedOff(byteSize, free)), arena, null);
     }
 
     /**
@@ -77,8 +87,9 @@ public final class PinnedMemory implements AutoCloseable {
         try {
             Cuda.check("cuMemHostRegister", context.resultHeld(() -> CudaFunctions.cuMemHostRegister_v2(memory,
                 memory.byteSize(), CudaTypes.CU_MEMHOSTREGISTER_PORTABLE())), memory.byteSize() + " bytes");
-            return new PinnedMemory(memory, () -> releasing(context, "cuMemHostUnregister",
-                () -> CudaFunctions.cuMemHostUnregister(memory)));
+            NativeResources.created(NativeTag.PINNED, memory.byteSize());
+            return new PinnedMemory(memory, null, () -> countedOff(memory.byteSize(), () -> releasing(context,
+                "cuMemHostUnregister", () -> CudaFunctions.cuMemHostUnregister(memory))));
         } catch (final RuntimeException e) {
             context.release();
             throw e;
@@ -108,9 +119,38 @@ public final class PinnedMemory implements AutoCloseable {
         references.release();
     }
 
+    /**
+     * Frees allocated memory, and lets go of registered memory. A second call does nothing.
+     *
+     * @throws IllegalStateException when a native call of somebody who does not retain it is using it now; it then
+     *                               stays open, and closing it again later works.
+     */
     @Override
     public void close() {
-        references.close();
+        if (arena != null && references.isReleased()) {
+            free();
+        } else {
+            references.close();
+        }
+    }
+
+    private void free() {
+        if (!arena.scope().isAlive()) {
+            return;
+        }
+        try {
+            arena.close();
+        } catch (final IllegalStateException e) {
+            // Closed by another thread in between, or in use.
+            if (arena.scope().isAlive()) {
+                throw e;
+            }
+        }
+    }
+
+    private static void countedOff(final long byteSize, final Runnable free) {
+        NativeResources.released(NativeTag.PINNED, byteSize);
+        free.run();
     }
 
     private static void releasing(final CudaContext context, final String call, final IntSupplier body) {

@@ -13,6 +13,7 @@ import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Owner of a batch: many transfers handed over with one call.
@@ -46,12 +47,14 @@ public final class CuFileBatch implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(CuFileBatch.class.getName());
     private static final long CLOSE_WAIT_NS = 1_000_000_000L;
     private static final long POLL_STEP_NS = 50_000_000L;
+    /** Wait before a cancellation is asked for again that was refused for a passing reason. */
+    private static final long CANCEL_RETRY_NS = 1_000_000L;
     private static final long NS_PER_S = 1_000_000_000L;
     /** How long nothing is heard, after an entry has failed, before the others are given up: many times a transfer. */
     private static final long SILENCE_NS = 5 * NS_PER_S;
     /** The same without a failure: it may only be slow, but no transfer takes this long without another's ending. */
     private static final int QUIET_FACTOR = 6;
-    /** Consecutive passing failures of a status query before one is thrown. */
+    /** Consecutive passing failures of a status query before one is thrown, and of a cancellation. */
     private static final int MAX_PASSING_FAILURES = 64;
 
     private static final long EVENT_BYTES = CUfileIOEvents.layout().byteSize();
@@ -306,11 +309,7 @@ public final class CuFileBatch implements AutoCloseable {
     public void cancel(final long waitNs, final Listener listener) {
         require(State.IN_FLIGHT, State.IN_FLIGHT);
         state = State.CANCELLING;
-        final long status = api.batchCancel(batch);
-        if (CuFileStatus.code(status) != CuFileTypes.CU_FILE_SUCCESS()) {
-            LOG.log(System.Logger.Level.WARNING, "cuFileBatchIOCancel: "
-                + CuFileException.ofStatus("cuFileBatchIOCancel", status, outstanding + " entries").getMessage());
-        }
+        requestCancel();
         final long start = System.nanoTime();
         try {
             long left = waitNs;
@@ -322,6 +321,22 @@ public final class CuFileBatch implements AutoCloseable {
             LOG.log(System.Logger.Level.WARNING, "while cancelling: " + e.getMessage());
         } finally {
             destroy(listener);
+        }
+    }
+
+    /**
+     * Asks until the driver takes it. Without a cancellation the driver goes on with the entries, whose memory is let
+     * go of next: "later", which the header says of a refusal, must be before the batch is destroyed.
+     */
+    private void requestCancel() {
+        long status = api.batchCancel(batch);
+        for (int tries = 1; CuFileCode.retryable(CuFileStatus.code(status)) && tries < MAX_PASSING_FAILURES; tries++) {
+            LockSupport.parkNanos(CANCEL_RETRY_NS);
+            status = api.batchCancel(batch);
+        }
+        if (CuFileStatus.code(status) != CuFileTypes.CU_FILE_SUCCESS()) {
+            LOG.log(System.Logger.Level.WARNING, "cuFileBatchIOCancel: "
+                + CuFileException.ofStatus("cuFileBatchIOCancel", status, outstanding + " entries").getMessage());
         }
     }
 

@@ -21,6 +21,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @ExtendWith(LeakCheck.class)
 class CuFileBatchTest {
@@ -284,6 +286,20 @@ class CuFileBatchTest {
         batch.cancel(1_000_000, this::hear);
         assertEquals(State.DESTROYED, batch.state());
         assertEquals(2, said.size());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 63})
+    void shouldDestroyNothingThatIsInFlightWhenTheCancellationIsPutOff(final int times) {
+        simulated.stalled(true);
+        fillAndSubmit(2);
+        for (int i = 0; i < times; i++) {
+            simulated.refuse("batchCancel", CuFileTypes.CU_FILE_INTERNAL_BATCH_CANCEL_ERROR(), 0);
+        }
+        batch.cancel(0, this::hear);
+        assertEquals(State.DESTROYED, batch.state());
+        assertEquals(times + 1, simulated.count("batchCancel"));
+        assertEquals(List.of("0 CANCELED 0", "1 CANCELED 0"), said);
     }
 
     @Test

@@ -28,6 +28,7 @@ import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.SharedSecret;
 import java.lang.foreign.MemorySegment;
@@ -38,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -233,6 +235,28 @@ class ConnectedStoreTest {
         await(() -> StoreContract.put(client, key(77), value) == PutOutcome.STORED);
         assertArrayEquals(value, client.getBytes(key(77)).orElseThrow());
         assertNotEquals(before.getFirst(), node.addresses().getFirst(), "memory has a new identity");
+    }
+
+    /** Shared memory is found by one call of the system, which would keep the carrier of a virtual thread. */
+    @Test
+    void shouldLendAnewOnAPlatformThreadWhenTheMasterHasForgotten() {
+        final ConnectConfig config = cluster.config().memoryBytes(64 * UNIT).build();
+        final FaultyLink link = new FaultyLink(config);
+        final List<Thread> lending = new CopyOnWriteArrayList<>();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (exchange.command() instanceof SegmentCommand.Mount) {
+                    lending.add(Thread.currentThread());
+                }
+                return exchange.pass();
+            }
+        });
+        try (ConnectedStore node = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            cluster.restartMaster(Cluster.settings(1, 0));
+            await(() -> lending.size() > 1);
+            assertFalse(lending.getLast().isVirtual(), () -> node.addresses() + " lent by " + lending.getLast());
+        }
     }
 
     @Test

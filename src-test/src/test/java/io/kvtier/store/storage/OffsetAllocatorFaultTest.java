@@ -4,7 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.SharedRegion;
+import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.Faults.Call;
 import io.kvtier.kit.FaultyFiles;
@@ -13,11 +18,13 @@ import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -327,5 +334,30 @@ class OffsetAllocatorFaultTest {
             ledger.remove(rig, Value.of("v0", 1, UNIT));
             verifyImage(where, ledger);
         });
+    }
+
+    @Test
+    void shouldFailOneValueAndStoreTheOthersWhenItsMemoryIsGone() {
+        final Value gone = Value.of("gone", 1, UNIT);
+        final Value there = Value.of("there", 1, UNIT);
+        final ModelOwner owner = new ModelOwner();
+        owner.want(gone);
+        owner.want(there);
+        try (BackendRig rig = setup(directory, FileOpener.POSIX).open();
+            SharedRegion cut = SharedRegion.create(directory, UNIT);
+            HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
+            memory.segment().copyFrom(MemorySegment.ofArray(there.bytes()));
+            try (PosixFile file = PosixFile.open(cut.path().toString(), OpenMode.READ_WRITE)) {
+                file.resize(UNIT);
+            }
+
+            final List<Result> results = rig.backend().store(List.of(
+                new Item(gone.key(), gone.version(), cut.slice(0, UNIT), UNIT),
+                new Item(there.key(), there.version(), memory.slice(0, UNIT), UNIT)), owner);
+
+            assertEquals(List.of(Outcome.FAILED, Outcome.STORED), results.stream().map(Result::outcome).toList());
+            rig.assertReadable(there);
+            assertEquals(UNIT, rig.backend().usedBytes());
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.kvtier.transport.file;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -43,16 +44,18 @@ class CallingThreadTest {
     private Path directory;
     private final Faults faults = new Faults();
     private final Set<Thread> readers = ConcurrentHashMap.newKeySet();
+    private final Set<Thread> openers = ConcurrentHashMap.newKeySet();
+    private String address;
     private TransferEngine engine;
     private Segment segment;
     private HostRegion memory;
 
     @BeforeEach
     void open() throws IOException {
-        final Path file = Files.write(directory.resolve("file"), PatternBytes.of(1, BYTES));
+        address = Files.write(directory.resolve("file"), PatternBytes.of(1, BYTES)).toUri().toString();
         engine = TransferEngine.open(new TransferConfig(2 * 4096, 30_000),
             List.of(new PosixTransport(new Watched(new FaultyFiles(faults)), 2, true)));
-        segment = engine.openSegment(file.toUri().toString());
+        segment = engine.openSegment(address);
         memory = HostRegion.allocate(NativeTag.TEST, 4 * 4096);
     }
 
@@ -79,6 +82,20 @@ class CallingThreadTest {
         assertTrue(readers.iterator().next().getName().startsWith("kvtier-io-"), () -> "read by " + readers);
     }
 
+    /** The file system may take its time for either. */
+    @Test
+    void shouldOpenAndCloseOnTheEnginesThreadsForAVirtualThread() throws InterruptedException {
+        openers.clear();
+        segment.close();
+        assertEquals(Set.of(Thread.currentThread()), openers);
+        openers.clear();
+
+        Thread.ofVirtual().start(() -> engine.openSegment(address).close()).join();
+
+        assertFalse(openers.isEmpty());
+        assertTrue(openers.stream().noneMatch(Thread::isVirtual), () -> "opened or closed by " + openers);
+    }
+
     @Test
     void shouldLetSeveralSlicesOverlap() {
         engine.submitAndWaitNext(List.of(request(0, 0, 3 * 4096))).await();
@@ -99,7 +116,7 @@ class CallingThreadTest {
         return TransferRequest.read(memory.slice(at, length), segment, offset);
     }
 
-    /** Notes who reads. */
+    /** Notes who reads, and who opens and closes. */
     private final class Watched implements FileOpener {
         private final FileOpener real;
 
@@ -109,11 +126,14 @@ class CallingThreadTest {
 
         @Override
         public BlockFile open(final String path, final OpenMode mode) {
+            openers.add(Thread.currentThread());
             final BlockFile file = real.open(path, mode);
             return (BlockFile) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {BlockFile.class},
                 (proxy, method, arguments) -> {
                     if (method.getName().equals("read")) {
                         readers.add(Thread.currentThread());
+                    } else if (method.getName().equals("close")) {
+                        openers.add(Thread.currentThread());
                     }
                     try {
                         return method.invoke(file, arguments);

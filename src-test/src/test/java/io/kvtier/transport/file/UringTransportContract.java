@@ -38,6 +38,7 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -436,6 +437,48 @@ abstract class UringTransportContract extends FileTransportContract {
 
         assertArrayEquals(PatternBytes.of(1, BLOCK), PatternBytes.copyOf(local.segment().asSlice(0, BLOCK)));
         assertArrayEquals(PatternBytes.of(2, BLOCK), PatternBytes.copyOf(local.segment().asSlice(BLOCK)));
+    }
+
+    @Test
+    void shouldRegisterMemoryWhenACallbackClosesAnotherRegistrationMeanwhile() throws Exception {
+        final TransferEngine engine = TransferEngine.open(SMALL,
+            List.of(make(UringConfig.DEFAULT.withRings(1, 4))));
+        final Segment pipe = pipe(engine);
+        final HostRegion local = region(BLOCK);
+        final HostRegion other = region(BLOCK);
+        final Registration first = engine.register(region(BLOCK));
+        final CountDownLatch inside = new CountDownLatch(1);
+        final CountDownLatch go = new CountDownLatch(1);
+        final CompletableFuture<Void> closing = read(engine, local, 10, pipe).future().thenAccept(done -> {
+            inside.countDown();
+            await(go);
+            first.close();
+        });
+        Files.write(path("pipe"), PatternBytes.of(1, 10));
+        inside.await();
+        // The only ring has a callback to end first.
+        final CompletableFuture<Availability> answer = new CompletableFuture<>();
+        final Thread registering = Thread.ofPlatform().start(() -> {
+            try (Registration second = engine.register(other)) {
+                answer.complete(second.results().get(kind()));
+            }
+        });
+        assertTrue(Threads.awaitWaiting(registering));
+
+        go.countDown();
+        closing.join();
+        registering.join();
+
+        assertTrue(answer.join().available(), answer.join()::toString);
+        engine.close();
+    }
+
+    private static void await(final CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (final InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

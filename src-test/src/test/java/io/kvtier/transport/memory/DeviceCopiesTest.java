@@ -204,12 +204,7 @@ class DeviceCopiesTest {
         devices.memory().allocated(region.pointer());
     }
 
-    @Test
-    void shouldEndOnlyAfterTheCopyWhenCancelledOrClosedUnderIt() throws Exception {
-        final DeviceRegion region = device(1, SIZE);
-        final Segment segment = engine.register("gpu", region);
-        final CountDownLatch inside = new CountDownLatch(1);
-        final CountDownLatch go = new CountDownLatch(1);
+    private void holdWaits(final CountDownLatch inside, final CountDownLatch go) {
         devices.beforeWait(() -> {
             inside.countDown();
             try {
@@ -218,6 +213,38 @@ class DeviceCopiesTest {
                 throw new AssertionError(e);
             }
         });
+    }
+
+    @Test
+    void shouldKeepTheMemoryOfTheSegmentUntilTheCopyHasEndedWhenItsRegionIsClosed() throws Exception {
+        final DeviceRegion local = device(1, SIZE);
+        final HostRegion remote = HostRegion.allocate(NativeTag.TEST, SIZE);
+        final Segment segment = engine.register("memory", remote);
+        final CountDownLatch inside = new CountDownLatch(1);
+        final CountDownLatch go = new CountDownLatch(1);
+        holdWaits(inside, go);
+        final Transfer running = engine.submit(List.of(TransferRequest.write(local.slice(0, SIZE), segment, 0)));
+        final Transfer behind = engine.submit(List.of(TransferRequest.write(local.slice(0, SIZE), segment, 0)));
+        inside.await();
+
+        remote.close();
+        final boolean alive = remote.segment().scope().isAlive();
+        go.countDown();
+
+        assertTrue(alive, "freed memory that the device is to write");
+        running.await();
+        final TransferFailure failure = assertThrows(TransferException.class, behind::await).failure();
+        assertTrue(failure.message().contains("closed"), failure.message());
+        assertFalse(remote.segment().scope().isAlive());
+    }
+
+    @Test
+    void shouldEndOnlyAfterTheCopyWhenCancelledOrClosedUnderIt() throws Exception {
+        final DeviceRegion region = device(1, SIZE);
+        final Segment segment = engine.register("gpu", region);
+        final CountDownLatch inside = new CountDownLatch(1);
+        final CountDownLatch go = new CountDownLatch(1);
+        holdWaits(inside, go);
         final Transfer running = engine.submit(List.of(TransferRequest.read(host.slice(0, 1000), segment, 0)));
         inside.await();
         final Transfer waiting = engine.submit(List.of(TransferRequest.write(host.slice(0, SIZE), segment, 0)));

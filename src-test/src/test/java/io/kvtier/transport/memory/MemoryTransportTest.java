@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MemoryTransportTest extends TransportContract {
     @TempDir
@@ -165,6 +166,29 @@ class MemoryTransportTest extends TransportContract {
                     assertThrows(TransferException.class, transfer::await).failure().kind());
             }
             segment.close();
+        }
+    }
+
+    /** Whose memory it is, and so whether it is mapped from a file, nobody says. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldFailAndNotCrashWhenTheFileOfACallersMemoryWasCut(final boolean reads) throws IOException {
+        final int page = 4096;
+        final Path path = Files.write(directory.resolve("mapped"), PatternBytes.of(1, 2 * page));
+        final TransferEngine engine = engine(TransferConfig.DEFAULT);
+        final Segment segment = open(engine, "s", PatternBytes.of(2, 2 * page));
+        try (MappedRegion mapped = MappedRegion.map(path.toString(), 0, 2 * page, true);
+            PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE)) {
+            final RegionSlice local = RegionSlice.of(mapped.segment());
+            file.resize(page);
+
+            for (int round = 0; round < 20_000; round++) {
+                final Transfer transfer = engine.submit(List.of(reads ? TransferRequest.read(local, segment, 0)
+                    : TransferRequest.write(local, segment, 0)));
+
+                assertEquals(TransferFailure.Kind.FAILED,
+                    assertThrows(TransferException.class, transfer::await).failure().kind());
+            }
         }
     }
 }

@@ -49,8 +49,9 @@ final class ConnectedParts {
     private final Gate gate;
     private final UUID clientId = UUID.randomUUID();
     private final Counters counters = new Counters();
+    /** A platform thread: finding memory for a shared file is one call of the system, of seconds where it is much. */
     private final ExecutorService chores =
-        Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-chores").factory());
+        Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("kvtier-chores").factory());
     /** Copies may take long; memory is lent anew meanwhile. */
     private final ExecutorService copies =
         Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-copies").factory());

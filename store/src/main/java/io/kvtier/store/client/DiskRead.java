@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.BlockHash;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
@@ -108,6 +109,8 @@ final class DiskRead implements Move {
         }
         final long expected = lease.value().checksum();
         final long found = BlockHash.xxh64(room.slice().segment().asSlice(0, size));
+        // Memory that is gone says nothing about what is on the disk.
+        ((HostMemory) room.slice().region()).raiseFault();
         if (found != expected) {
             tier.counters().checksumMismatches.increment();
             return "it has checksum " + Long.toHexString(found) + ", written was " + Long.toHexString(expected);

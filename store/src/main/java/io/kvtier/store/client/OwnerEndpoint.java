@@ -95,7 +95,16 @@ final class OwnerEndpoint implements AutoCloseable {
      * @param disk    what is read.
      */
     OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers, final DiskTier disk) {
+        this(config, exports, buffers, disk, new ScheduledThreadPoolExecutor(1,
+            task -> Thread.ofPlatform().daemon().name("kvtier-owner-clock").unstarted(task)));
+    }
+
+    /** As above, with a clock that has no thread yet; it is closed with this. */
+    OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers, final DiskTier disk,
+        final ScheduledThreadPoolExecutor clock) {
         this.disk = disk;
+        this.clock = clock;
+        clock.setRemoveOnCancelPolicy(true);
         this.leaseMs = buffers.leaseMs();
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
@@ -115,9 +124,6 @@ final class OwnerEndpoint implements AutoCloseable {
         this.allocator = made;
         this.export = exported;
         this.address = new SegmentAddress(UUID.randomUUID(), exported.endpoint(), token);
-        this.clock = new ScheduledThreadPoolExecutor(1,
-            task -> Thread.ofPlatform().daemon().name("kvtier-owner-clock").unstarted(task));
-        this.clock.setRemoveOnCancelPolicy(true);
     }
 
     InetSocketAddress listening() {
@@ -146,7 +152,7 @@ final class OwnerEndpoint implements AutoCloseable {
                 throw new RpcException(RpcStatus.LATE, "the caller has given up", null);
             }
             call.reply(OwnerProtocol.reply(read(OwnerProtocol.readRequest(call.body()))));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             call.fail(e);
         }
     }
@@ -188,7 +194,7 @@ final class OwnerEndpoint implements AutoCloseable {
         final Extent extent = new Extent(offset, bytes);
         try {
             return new Reading(OwnerProtocol.OK, extent, disk.startRead(wanted, region.slice(offset, bytes)));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             return new Reading(OwnerProtocol.OK, extent, Move.failed(String.valueOf(e.getMessage())));
         }
     }
@@ -200,7 +206,8 @@ final class OwnerEndpoint implements AutoCloseable {
                 LOG.log(System.Logger.Level.DEBUG, "a value could not be read for another client: {0}", problem);
             }
             return problem == null;
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // InternalError: the memory for readers is a file that was cut.
             LOG.log(System.Logger.Level.WARNING, "a value could not be read for another client", e);
             return false;
         }
@@ -255,6 +262,8 @@ final class OwnerEndpoint implements AutoCloseable {
         server.close();
         calls.close();
         clock.shutdownNow();
+        // A lease whose end has begun gives memory back to the allocator, whose tables must still be mapped.
+        clock.close();
         CloseHelper.closeAll(export, allocator, region);
     }
 }

@@ -4,7 +4,9 @@ import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.TransportSegment;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * The descriptors of one file: a buffered one, and a direct one where the file system can.
@@ -12,20 +14,38 @@ import io.kvtier.transport.TransportSegment;
  * <p>Both exist because a write whose edge is not a whole block cannot go past the page cache, and reading, changing
  * and rewriting the block by hand would lose a neighbour's write to it. The kernel keeps the two coherent: before a
  * direct read it flushes the cached pages of the range, after a direct write it drops them.
+ *
+ * <p><b>Blocking:</b> opening and closing, on the file system; a virtual thread has them done by another and parks.
  */
 final class FileHandle implements TransportSegment {
     private final BlockFile buffered;
     private final BlockFile direct;
+    private final IoThreads callers;
 
-    private FileHandle(final BlockFile buffered, final BlockFile direct) {
+    private FileHandle(final BlockFile buffered, final BlockFile direct, final IoThreads callers) {
         this.buffered = buffered;
         this.direct = direct;
+        this.callers = callers;
     }
 
-    static FileHandle open(final FileOpener opener, final String path, final boolean wantDirect) {
+    /**
+     * Opens a file.
+     *
+     * @param opener     opens each descriptor.
+     * @param path       which file.
+     * @param wantDirect whether past the page cache too, where the file system can.
+     * @param callers    open and close for virtual threads.
+     */
+    static FileHandle open(final FileOpener opener, final String path, final boolean wantDirect,
+        final IoThreads callers) {
+        return callers.call(() -> openHere(opener, path, wantDirect, callers));
+    }
+
+    private static FileHandle openHere(final FileOpener opener, final String path, final boolean wantDirect,
+        final IoThreads callers) {
         final BlockFile buffered = opener.open(path, OpenMode.READ_WRITE);
         try {
-            return new FileHandle(buffered, wantDirect ? openDirect(opener, path) : null);
+            return new FileHandle(buffered, wantDirect ? openDirect(opener, path) : null, callers);
         } catch (final RuntimeException e) {
             buffered.close();
             throw e;
@@ -60,6 +80,18 @@ final class FileHandle implements TransportSegment {
 
     @Override
     public void close() {
+        try {
+            callers.call(() -> {
+                closeHere();
+                return null;
+            });
+        } catch (final RejectedExecutionException e) {
+            // Its transport went first.
+            closeHere();
+        }
+    }
+
+    private void closeHere() {
         try {
             buffered.close();
         } finally {

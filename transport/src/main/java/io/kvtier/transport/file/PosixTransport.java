@@ -2,6 +2,7 @@ package io.kvtier.transport.file;
 
 import io.kvtier.bindings.Availability;
 import io.kvtier.transport.Capability;
+import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
@@ -26,6 +27,7 @@ public final class PosixTransport implements Transport {
     private final FileOpener opener;
     private final boolean direct;
     private final SliceThreads threads;
+    private final IoThreads callers;
     private final BouncePool bounces;
 
     /**
@@ -49,6 +51,7 @@ public final class PosixTransport implements Transport {
         this.opener = opener;
         this.direct = direct;
         this.threads = new SliceThreads("kvtier-io", ioThreads, this::move);
+        this.callers = new IoThreads("kvtier-io-calls", ioThreads, Integer.MAX_VALUE);
         this.bounces = new BouncePool(ioThreads, BOUNCE_BYTES);
     }
 
@@ -59,7 +62,7 @@ public final class PosixTransport implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        return FileHandle.open(opener, target.address().path(), direct);
+        return FileHandle.open(opener, target.address().path(), direct, callers);
     }
 
     @Override
@@ -85,6 +88,7 @@ public final class PosixTransport implements Transport {
     @Override
     public void close() {
         threads.close();
+        callers.close();
         bounces.close();
     }
 

@@ -33,15 +33,22 @@ final class UringSegment implements TransportSegment {
         directOf = new UringFile[workers.size()];
     }
 
-    static UringSegment open(final FileOpener opener, final String path, final boolean wantDirect,
-        final List<UringWorker> workers, final long timeoutMs) {
-        final FileHandle handle = FileHandle.open(opener, path, wantDirect);
+    /**
+     * Takes an open file.
+     *
+     * @param handle    closed with the segment, and when this throws.
+     * @param opener    opened it.
+     * @param workers   the rings.
+     * @param timeoutMs milliseconds to wait for each ring to let go of it.
+     */
+    static UringSegment of(final FileHandle handle, final FileOpener opener, final List<UringWorker> workers,
+        final long timeoutMs) {
         final PosixFile buffered = opener.descriptor(handle.buffered());
         final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
         if (buffered == null || handle.direct() != null && direct == null) {
             handle.close();
-            throw new IllegalArgumentException(path + " has no descriptor that a ring could name: it was opened by "
-                + opener);
+            throw new IllegalArgumentException(handle.buffered().path()
+                + " has no descriptor that a ring could name: it was opened by " + opener);
         }
         return new UringSegment(handle, buffered, direct, workers, timeoutMs);
     }
@@ -102,8 +109,8 @@ final class UringSegment implements TransportSegment {
         try {
             // No slice is under way, so what the rings know of the files does not change. A ring that does not answer
             // keeps its references, and so the descriptors open, until it goes.
-            UringWorker.onAll(workers.stream().filter(worker -> isKnown(worker.index())).toList(), timeoutMs,
-                worker -> worker.detach(this));
+            UringWorker.awaitAll(UringWorker.tellAll(workers.stream().filter(worker -> isKnown(worker.index()))
+                .toList(), worker -> worker.detach(this)), timeoutMs);
         } finally {
             handle.close();
         }

@@ -9,6 +9,7 @@ import io.kvtier.bindings.uring.Uring;
 import io.kvtier.bindings.uring.UringOptions;
 import io.kvtier.bindings.uring.UringRing;
 import io.kvtier.transport.Capability;
+import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
@@ -58,10 +59,22 @@ public final class UringTransport implements Transport {
     private final boolean direct;
     private final Capability capability;
     private final List<UringWorker> workers;
+    private final IoThreads callers;
     private final BouncePool bounces;
+    /** Never held while a ring is waited for: its thread may be in a callback that asks for the lock. */
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<MemoryRegion, Integer> attached = new IdentityHashMap<>();
+    private final Map<MemoryRegion, Attached> attached = new IdentityHashMap<>();
     private volatile boolean closed;
+
+    /** Memory that the rings were told of. */
+    private static final class Attached {
+        private final List<CompletableFuture<Void>> pinned;
+        private int owners;
+
+        Attached(final List<CompletableFuture<Void>> pinned) {
+            this.pinned = pinned;
+        }
+    }
 
     /**
      * A transport over files of the C library. Where io_uring cannot be used it says so and does nothing.
@@ -94,6 +107,7 @@ public final class UringTransport implements Transport {
         final List<UringWorker> started = new ArrayList<>();
         final Availability availability = probed.available() ? start(rings, started) : probed;
         workers = List.copyOf(started);
+        callers = new IoThreads("kvtier-uring-calls", config.threads(), Integer.MAX_VALUE);
         bounces = workers.isEmpty() ? null : new BouncePool(config.threads(), BOUNCE_BYTES);
         capability = new Capability(TransportKind.IO_URING, Set.of(Segment.Kind.FILE), availability);
     }
@@ -129,7 +143,8 @@ public final class UringTransport implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        return UringSegment.open(opener, target.address().path(), direct, workers, config.drainTimeoutMs());
+        return UringSegment.of(FileHandle.open(opener, target.address().path(), direct, callers), opener, workers,
+            config.drainTimeoutMs());
     }
 
     @Override
@@ -182,37 +197,47 @@ public final class UringTransport implements Transport {
             return Availability.no("a ring pins native memory that can be written, and this is not",
                 "register writable memory outside the heap");
         }
-        lock.lock();
-        try {
-            if (!attached.containsKey(region)) {
-                final Throwable problem = UringWorker.onAll(workers, config.drainTimeoutMs()
-                    + memory.byteSize() / BYTES_PINNED_A_MS, worker -> worker.attach(memory));
-                if (problem != null) {
-                    UringWorker.onAll(workers, config.drainTimeoutMs(),
-                    worker -> worker.detach(memory));
-                    return refused(memory, problem);
-                }
-            }
-            attached.merge(region, 1, Integer::sum);
-        } finally {
-            lock.unlock();
+        final Throwable problem = UringWorker.awaitAll(hold(region, memory).pinned, config.drainTimeoutMs()
+            + memory.byteSize() / BYTES_PINNED_A_MS);
+        if (problem == null) {
+            return Availability.yes(memory.byteSize() + " bytes are pinned for each of " + workers.size() + " rings");
         }
-        return Availability.yes(memory.byteSize() + " bytes are pinned for each of " + workers.size() + " rings");
+        detach(region);
+        return refused(memory, problem);
     }
 
     @Override
     public void detach(final MemoryRegion region) {
+        final Throwable problem = UringWorker.awaitAll(let(region), config.drainTimeoutMs());
+        if (problem != null) {
+            LOG.log(Logger.Level.WARNING, "memory stays pinned until the rings are closed", problem);
+        }
+    }
+
+    /** The rings do what they are told in this order; who is told first is pinned first and unpinned last. */
+    private Attached hold(final MemoryRegion region, final MemorySegment memory) {
         lock.lock();
         try {
-            final Integer owners = attached.computeIfPresent(region, (key, count) -> count == 1 ? null : count - 1);
-            if (owners == null) {
-                final MemorySegment memory = ((HostMemory) region).segment();
-                final Throwable problem = UringWorker.onAll(workers, config.drainTimeoutMs(),
-                    worker -> worker.detach(memory));
-                if (problem != null) {
-                    LOG.log(Logger.Level.WARNING, "memory stays pinned until the rings are closed", problem);
-                }
+            final Attached one = attached.computeIfAbsent(region,
+                fresh -> new Attached(UringWorker.tellAll(workers, worker -> worker.attach(memory))));
+            one.owners++;
+            return one;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Empty while others hold the memory too. */
+    private List<CompletableFuture<Void>> let(final MemoryRegion region) {
+        lock.lock();
+        try {
+            final Attached one = attached.get(region);
+            if (one != null && --one.owners > 0) {
+                return List.of();
             }
+            attached.remove(region);
+            final MemorySegment memory = ((HostMemory) region).segment();
+            return UringWorker.tellAll(workers, worker -> worker.detach(memory));
         } finally {
             lock.unlock();
         }
@@ -227,6 +252,7 @@ public final class UringTransport implements Transport {
     public void close() {
         closed = true;
         end(workers);
+        callers.close();
         if (bounces != null) {
             bounces.close();
         }

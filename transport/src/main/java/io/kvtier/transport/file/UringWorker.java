@@ -160,21 +160,31 @@ final class UringWorker {
     }
 
     /**
-     * Has something done by all workers and waits for it, unless the caller is a thread of a transport, which would
-     * wait for itself. An interrupt is kept for the caller.
+     * Has something done by all workers; does not wait.
      *
-     * @param workers   all.
-     * @param timeoutMs milliseconds to wait for each.
-     * @param what      a command.
-     * @return the first failure; null for none.
+     * @param workers all.
+     * @param what    a command.
+     * @return when each has done it.
      */
-    static Throwable onAll(final List<UringWorker> workers, final long timeoutMs,
+    static List<CompletableFuture<Void>> tellAll(final List<UringWorker> workers,
         final Function<UringWorker, CompletableFuture<Void>> what) {
         final List<CompletableFuture<Void>> all = new ArrayList<>();
         workers.forEach(worker -> all.add(what.apply(worker)));
+        return all;
+    }
+
+    /**
+     * Waits for what workers were told to do, unless the caller is a thread of a transport, which would wait for
+     * itself. An interrupt is kept for the caller, who must not hold a lock that such a thread may ask for.
+     *
+     * @param told      what {@link #tellAll} gave.
+     * @param timeoutMs milliseconds to wait for each.
+     * @return the first failure; null for none.
+     */
+    static Throwable awaitAll(final List<CompletableFuture<Void>> told, final long timeoutMs) {
         Throwable first = null;
         if (!IoThreads.isIoThread()) {
-            for (final CompletableFuture<Void> one : all) {
+            for (final CompletableFuture<Void> one : told) {
                 final Throwable problem = await(one, timeoutMs);
                 first = first == null ? problem : first;
             }

@@ -92,17 +92,29 @@ final class DeviceCopies implements AutoCloseable {
             return;
         }
         try {
-            if (slice.direction() == Direction.READ) {
-                copy(stream, region, slice.offset(), slice.region(), slice.localOffset(), slice.length());
-            } else {
-                copy(stream, slice.region(), slice.localOffset(), region, slice.offset(), slice.length());
-            }
+            move(stream, slice, region);
         } catch (final RuntimeException | Error e) {
             // InternalError: mapped memory whose file was cut under the copy.
             slice.failed(e);
             return;
         }
         slice.completed();
+    }
+
+    /** The slice keeps its local memory; that of the segment its owner may close at any time, which no device heeds. */
+    private static void move(final CopyStream stream, final Slice slice, final MemoryRegion region) {
+        if (!region.tryRetain()) {
+            throw new IllegalStateException("the region of the segment is closed");
+        }
+        try {
+            if (slice.direction() == Direction.READ) {
+                copy(stream, region, slice.offset(), slice.region(), slice.localOffset(), slice.length());
+            } else {
+                copy(stream, slice.region(), slice.localOffset(), region, slice.offset(), slice.length());
+            }
+        } finally {
+            region.release();
+        }
     }
 
     private static void copy(final CopyStream stream, final MemoryRegion source, final long sourceOffset,

@@ -185,6 +185,7 @@ final class FrameReader {
         if (sink != null) {
             final ByteBuffer view = views.at(0, sink, sinkOffset, count);
             view.put(view.position(), small, start, count);
+            sink.raiseFault();
         }
         start += count;
         took(count);
