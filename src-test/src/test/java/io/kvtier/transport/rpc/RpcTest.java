@@ -103,6 +103,33 @@ class RpcTest {
         assertArrayEquals(body, client.call(LATER, body, LIMIT_MS));
     }
 
+    /** The JDK closes a socket in which a virtual thread is interrupted; this one is everybody's. */
+    @Test
+    void shouldGoOnForAllWhenAVirtualCallerIsInterrupted() throws IOException {
+        start();
+        final byte[] body = {1, 2, 3};
+        final CompletableFuture<byte[]> first = new CompletableFuture<>();
+        final Thread reader = Thread.ofVirtual().start(() -> first.completeAsync(
+            () -> client.call(NEVER, body, LIMIT_MS), Runnable::run));
+        awaitHandled(1);
+        assertTrue(Threads.awaitWaiting(reader));
+        final CompletableFuture<byte[]> second = Threads.start(() -> client.call(NEVER, body, LIMIT_MS));
+        awaitHandled(2);
+
+        reader.interrupt();
+
+        assertArrayEquals(body, client.call(ECHO, body, LIMIT_MS));
+        held.forEach(call -> call.reply(body));
+        assertArrayEquals(body, first.join());
+        assertArrayEquals(body, second.join());
+    }
+
+    private void awaitHandled(final int calls) {
+        while (handled.get() < calls) {
+            Thread.onSpinWait();
+        }
+    }
+
     @Test
     void shouldTellTheCallerWhyACallFailedAndServeTheNextOne() throws IOException {
         start();
