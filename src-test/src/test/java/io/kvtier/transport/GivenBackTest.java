@@ -9,8 +9,10 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.HeldTransport;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Threads;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -96,5 +98,25 @@ class GivenBackTest {
         assertTrue(transfer.isDone(), "nobody will ever end it");
         transfer.await();
         assertGivenBack(segment);
+    }
+
+    /** Who sets one holds a place that the engine waits for. */
+    @Test
+    void shouldSetADeadlineWhileTheEngineWaitsForWhatIsUnderWay() throws InterruptedException {
+        final Segment segment = engine.openSegment("file:///one");
+        final Transfer transfer = read(segment);
+        engine.submit(transfer);
+        final Thread closer = Thread.ofPlatform().daemon().start(engine::close);
+        assertTrue(Threads.awaitWaiting(closer));
+
+        final Thread late =
+            Thread.ofPlatform().daemon().start(() -> engine.after(600_000, () -> { }).cancel(false));
+        final boolean stuck = Threads.awaitWaiting(late);
+
+        first.slices().getFirst().completed();
+        closer.join();
+        assertFalse(stuck, "each waits for the other");
+        assertFalse(engine.abandoned());
+        memory.close();
     }
 }

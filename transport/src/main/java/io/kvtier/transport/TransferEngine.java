@@ -44,6 +44,8 @@ public final class TransferEngine implements AutoCloseable {
     private final SegmentRegistry registry = new SegmentRegistry();
     private final Admission admission;
     private final ReentrantLock closeLock = new ReentrantLock();
+    // Not the one above: closing holds it while it waits for transfers, which set deadlines when they are admitted.
+    private final ReentrantLock clockLock = new ReentrantLock();
     private ScheduledThreadPoolExecutor clock;
     private boolean closed;
     private volatile boolean abandoned;
@@ -339,9 +341,7 @@ public final class TransferEngine implements AutoCloseable {
             final List<Runnable> closings = new ArrayList<>();
             registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open)));
             given.forEach(transport -> closings.add(transport::close));
-            if (clock != null) {
-                clock.shutdownNow();
-            }
+            stopClock();
             Closing.all(closings);
         } finally {
             closeLock.unlock();
@@ -358,7 +358,7 @@ public final class TransferEngine implements AutoCloseable {
 
     /** Runs something short after a time, unless the future is cancelled before. */
     Future<?> after(final long delayMs, final Runnable task) {
-        closeLock.lock();
+        clockLock.lock();
         try {
             if (clock == null) {
                 clock = new ScheduledThreadPoolExecutor(1,
@@ -367,7 +367,18 @@ public final class TransferEngine implements AutoCloseable {
             }
             return clock.schedule(task, delayMs, TimeUnit.MILLISECONDS);
         } finally {
-            closeLock.unlock();
+            clockLock.unlock();
+        }
+    }
+
+    private void stopClock() {
+        clockLock.lock();
+        try {
+            if (clock != null) {
+                clock.shutdownNow();
+            }
+        } finally {
+            clockLock.unlock();
         }
     }
 
