@@ -100,6 +100,30 @@ class GivenBackTest {
         assertGivenBack(segment);
     }
 
+    @Test
+    void shouldCloseTheHandlesItHasWhenAnErrorEndsAnOpening() {
+        second.failOpen(new LinkageError("a test's error"));
+
+        assertThrows(LinkageError.class, () -> engine.openSegment("file:///one"));
+
+        assertEquals(0, first.openHandles());
+        second.failOpen(null);
+        assertGivenBack(engine.openSegment("file:///one"));
+    }
+
+    @Test
+    void shouldCloseTheRestWhenAnErrorEndsOneClosing() {
+        final Segment segment = engine.openSegment("file:///one");
+        first.failClose(new LinkageError("a test's error"));
+
+        assertThrows(LinkageError.class, segment::close);
+        assertEquals(0, first.openHandles() + second.openHandles());
+        assertThrows(LinkageError.class, engine::close);
+
+        assertEquals(1, second.closes());
+        memory.close();
+    }
+
     /** Who sets one holds a place that the engine waits for. */
     @Test
     void shouldSetADeadlineWhileTheEngineWaitsForWhatIsUnderWay() throws InterruptedException {
