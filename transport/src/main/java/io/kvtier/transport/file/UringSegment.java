@@ -36,14 +36,18 @@ final class UringSegment implements TransportSegment {
     static UringSegment open(final FileOpener opener, final String path, final boolean wantDirect,
         final List<UringWorker> workers, final long timeoutMs) {
         final FileHandle handle = FileHandle.open(opener, path, wantDirect);
-        final PosixFile buffered = opener.descriptor(handle.buffered());
-        final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
-        if (buffered == null || handle.direct() != null && direct == null) {
+        try {
+            final PosixFile buffered = opener.descriptor(handle.buffered());
+            final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
+            if (buffered == null || handle.direct() != null && direct == null) {
+                throw new IllegalArgumentException(path + " has no descriptor that a ring could name: it was opened "
+                    + "by " + opener);
+            }
+            return new UringSegment(handle, buffered, direct, workers, timeoutMs);
+        } catch (final RuntimeException | Error e) {
             handle.close();
-            throw new IllegalArgumentException(path + " has no descriptor that a ring could name: it was opened by "
-                + opener);
+            throw e;
         }
-        return new UringSegment(handle, buffered, direct, workers, timeoutMs);
     }
 
     FileHandle handle() {
