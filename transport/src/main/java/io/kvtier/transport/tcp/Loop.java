@@ -79,7 +79,15 @@ final class Loop {
                 + "; raise the limit of open files (ulimit -n)", e);
         }
         thread = IoThreads.newThread(name, this::run);
-        thread.start();
+        boolean started = false;
+        try {
+            thread.start();
+            started = true;
+        } finally {
+            if (!started) {
+                closeSelector();
+            }
+        }
     }
 
     boolean isInside() {
@@ -250,6 +258,10 @@ final class Loop {
         // What was put before; nothing can follow.
         guarded(this::drain);
         new ArrayList<>(members).forEach(member -> guarded(member::stop));
+        closeSelector();
+    }
+
+    private void closeSelector() {
         try {
             // Lets the channels go that were closed.
             selector.selectNow();
