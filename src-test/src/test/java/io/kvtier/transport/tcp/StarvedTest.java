@@ -1,6 +1,7 @@
 package io.kvtier.transport.tcp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Commands;
 import java.time.Duration;
@@ -33,5 +34,21 @@ class StarvedTest {
 
         assertSaid(said, 2, "refused: cannot open a selector");
         assertSaid(said, 1, "threads left: 0");
+    }
+
+    @Test
+    void shouldLetGoWhomAServerHasNoBuffersFor() throws InterruptedException {
+        final List<String> said = run("", "server");
+
+        assertSaid(said, 3, "connected, and heard -1");
+        assertSaid(said, 1, "connections left: 0");
+    }
+
+    @Test
+    void shouldFailToOpenWhenThereAreNoBuffersForAConnection() throws InterruptedException {
+        final List<String> said = run("", "client");
+
+        assertSaid(said, 3, "refused: ");
+        assertTrue(said.stream().anyMatch(line -> line.contains("direct")), said.toString());
     }
 }
