@@ -135,10 +135,12 @@ public final class SegmentServer implements AutoCloseable {
                 + Wire.MAX_NAME);
         }
         final HostMemory memory = usable(name, region, permission);
+        // Before the region is held: not every text can be part of an address.
+        final String its = segmentAddress(name);
         if (!region.tryRetain()) {
             throw new IllegalStateException("cannot export " + name + ": its region is closed");
         }
-        final ExportedSegment export = new ExportedSegment(name, segmentAddress(name), memory, token, permission,
+        final ExportedSegment export = new ExportedSegment(name, its, memory, token, permission,
             one -> exports.remove(one.name(), one));
         if (closed.get() || exports.putIfAbsent(name, export) != null) {
             export.close();
