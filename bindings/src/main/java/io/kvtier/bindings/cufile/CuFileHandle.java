@@ -35,8 +35,11 @@ public final class CuFileHandle implements AutoCloseable {
         this.references = new RefCount(() -> {
             NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
             api.handleDeregister(handle);
-            file.releaseDescriptor();
-            driver.giveBack();
+            try {
+                file.releaseDescriptor();
+            } finally {
+                driver.giveBack();
+            }
         });
     }
 

@@ -106,8 +106,22 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         } finally {
             NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
             arena.close();
+            release();
+        }
+    }
+
+    private void release() {
+        try {
             buffer.release();
+        } finally {
+            releaseFileAndStream();
+        }
+    }
+
+    private void releaseFileAndStream() {
+        try {
             file.release();
+        } finally {
             stream.release();
         }
     }
