@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -118,7 +119,7 @@ final class Offloader implements AutoCloseable {
                 // The announcement was taken, and nobody repeats it; the master names again what was not answered.
                 again = true;
                 notes.warn("the master could not be asked what to offload or remove", e::getMessage);
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 // A fault of the store. The thread lives on: without it every put would wait for room in vain.
                 LOG.log(System.Logger.Level.ERROR, "an offload ended in an unforeseen way", e);
             }
@@ -186,7 +187,8 @@ final class Offloader implements AutoCloseable {
             final Iterator<Result> stored = backend.store(items, owner()).iterator();
             // Memory that was taken back meanwhile: the master has forgotten the value as well.
             return ranges.stream().map(range -> range == null ? gone : stored.next()).toList();
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // An error: pages of its memory are gone, for the file behind them was cut.
             return tasks.stream().map(task -> new Result(Outcome.FAILED, 0, e)).toList();
         } finally {
             CloseHelper.closeAll(ranges);
@@ -197,6 +199,7 @@ final class Offloader implements AutoCloseable {
     private static Item item(final OffloadTask task, final RegionSlice memory) {
         final long size = task.source().size();
         memory.segment().asSlice(size).fill((byte) 0);
+        ((HostMemory) memory.region()).raiseFault();
         return new Item(task.key(), task.version(), memory, size);
     }
 

@@ -86,7 +86,7 @@ final class DataFile implements AutoCloseable {
             Objects.checkFromIndexSize(0, pending.size(), pending.memory().length());
             return engine.submit(List.of(TransferRequest.write(part(pending.memory(), pending.size()), segment,
                 fileOffset(pending.offset()))));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             pending.fail(Outcome.FAILED, e);
             return null;
         }

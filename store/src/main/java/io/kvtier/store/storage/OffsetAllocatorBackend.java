@@ -242,7 +242,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             while (pending.offset() == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
                 pending.reserved(allocator.allocate(bytes));
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // What was reserved for others of the batch is given back when they are committed.
             pending.fail(Outcome.FAILED, e);
             return;
         }
@@ -348,7 +349,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             values.forEach(value -> records.add(IndexRecord.stored(value)));
             append(records);
             log.sync();
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));
             // The records may be on disk or not, so the extents rest until a rewritten log without them is.
             values.forEach(index::rest);

@@ -1,5 +1,6 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.ObjectKey;
@@ -51,7 +52,9 @@ final class PendingStore {
     void takeChecksum() {
         try {
             checksum = BlockHash.xxh64(item.memory().segment().asSlice(0, item.size()));
-        } catch (final RuntimeException e) {
+            ((HostMemory) item.memory().region()).raiseFault();
+        } catch (final RuntimeException | Error e) {
+            // An error: its pages are gone, for the file behind them was cut. Its room must be given back.
             fail(Outcome.FAILED, e);
         }
     }
