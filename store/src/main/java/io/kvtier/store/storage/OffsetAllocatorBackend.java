@@ -259,7 +259,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         return freeResting() || !removals.isEmpty();
     }
 
-    /** Takes the oldest values that may go out of the index, until they make up so many bytes. */
+    /**
+     * Takes the oldest values that may go out of the index, until they make up so many bytes; fewer when the owner
+     * cannot be asked for more, for what it gave up has to be recorded.
+     */
     private List<IndexRecord> retire(final long bytes, final Owner owner) {
         final List<IndexRecord> removals = new ArrayList<>();
         long retired = 0;
@@ -271,7 +274,15 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 break;
             }
             left -= victims.size();
-            final List<Boolean> allowed = owner.mayEvict(victims);
+            final List<Boolean> allowed;
+            try {
+                allowed = owner.mayEvict(victims);
+            } catch (final RuntimeException e) {
+                if (removals.isEmpty()) {
+                    throw e;
+                }
+                break;
+            }
             for (int i = 0; i < victims.size(); i++) {
                 final StoredValue victim = victims.get(i);
                 if (!allowed.get(i)) {
