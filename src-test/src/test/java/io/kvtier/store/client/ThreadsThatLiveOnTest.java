@@ -1,13 +1,17 @@
 package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import java.lang.foreign.MemorySegment;
@@ -83,6 +87,61 @@ class ThreadsThatLiveOnTest {
             assertEquals(DiskCommand.OffloadResult.DISK_FAILED, master.told.take());
             offloader.wake();
             assertEquals(DiskCommand.OffloadResult.DISK_FAILED, master.told.take());
+        }
+    }
+
+    /** A link that hears of work each time that it asks, and whose first question ends in a way nobody foresaw. */
+    private static final class Announcing implements MasterLink {
+        private final Throwable first;
+        private final AtomicInteger asked = new AtomicInteger();
+
+        Announcing(final Throwable first) {
+            this.first = first;
+        }
+
+        @Override
+        public <R> R apply(final Command<R> command) {
+            throw new IllegalStateException(command.toString());
+        }
+
+        @Override
+        public PutStartReply putStart(final ObjectCommand.PutStart command, final long waitMs) {
+            throw new IllegalStateException(command.toString());
+        }
+
+        @Override
+        public int awaitWork(final UUID clientId, final long timeoutMs) {
+            if (asked.getAndIncrement() == 0) {
+                if (first instanceof Error error) {
+                    throw error;
+                }
+                throw (RuntimeException) first;
+            }
+            return WorkKind.OFFLOADS.bit();
+        }
+
+        @Override
+        public void endWaits() {
+            // It never waits.
+        }
+
+        @Override
+        public void close() {
+            // It has nothing.
+        }
+    }
+
+    @Test
+    void shouldHearOfWorkAfterAQuestionThatEndedInAnUnforeseenWay() throws InterruptedException {
+        for (final Throwable first : List.of(new IllegalStateException("a test's exception"),
+            new LinkageError("a test's error"))) {
+            final LinkedBlockingQueue<WorkKind> heard = new LinkedBlockingQueue<>();
+            final WorkLoop loop = new WorkLoop(new Announcing(first), CLIENT, heard::add);
+            loop.start();
+            // What was announced and not heard may be anything.
+            assertTrue(List.of(heard.take(), heard.take(), heard.take()).containsAll(List.of(WorkKind.values())));
+            assertEquals(WorkKind.OFFLOADS, heard.take());
+            loop.close();
         }
     }
 }
