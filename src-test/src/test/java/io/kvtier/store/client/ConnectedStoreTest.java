@@ -29,11 +29,14 @@ import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.SharedSecret;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +46,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several clients of one master: what they see of one another, and what happens when one of them goes. */
 @ExtendWith(LeakCheck.class)
@@ -214,6 +219,21 @@ class ConnectedStoreTest {
         await(() -> StoreContract.put(client, key(77), value) == PutOutcome.STORED);
         assertArrayEquals(value, client.getBytes(key(77)).orElseThrow());
         assertNotEquals(before.getFirst(), node.addresses().getFirst(), "memory has a new identity");
+    }
+
+    /** A node that was killed leaves its memory in the folder: the next one would find no room. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldRemoveWhatDeadProcessesLeftOfSharedMemoryBeforeItMakesSome(final boolean disk) throws IOException {
+        final Path left = SharedRegion.DEFAULT_DIRECTORY.resolve("kvtier-1-"
+            + HexFormat.of().toHexDigits(System.nanoTime()));
+        Files.write(left, new byte[UNIT]);
+        try {
+            cluster.join(config -> (disk ? config.disk(directory, 16 * UNIT) : config.memoryBytes(4 * UNIT)).shm(true));
+            assertFalse(Files.exists(left));
+        } finally {
+            Files.deleteIfExists(left);
+        }
     }
 
     @Test

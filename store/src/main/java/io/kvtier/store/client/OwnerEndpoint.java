@@ -2,7 +2,6 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
-import io.kvtier.alloc.SharedRegion;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
@@ -100,7 +99,7 @@ final class OwnerEndpoint implements AutoCloseable {
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
         this.region = buffers.shared()
-            ? SharedRegion.create(SharedRegion.DEFAULT_DIRECTORY, capacity, token.bytes())
+            ? SharedMemory.create(capacity, token.bytes())
             : HostRegion.allocate(NativeTag.BOUNCE, capacity);
         ExtentAllocator made = null;
         Exports.Export exported = null;
