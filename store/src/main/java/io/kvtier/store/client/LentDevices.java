@@ -92,7 +92,7 @@ final class LentDevices implements AutoCloseable {
             for (final NofConfig.Device one : config.devices()) {
                 opened.add(new Lent(NofDevice.open(one.path(), one.bytes(), files)));
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             opened.forEach(lent -> CloseHelper.quietClose(lent.device));
             throw e;
         }

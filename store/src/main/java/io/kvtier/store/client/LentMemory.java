@@ -114,7 +114,7 @@ final class LentMemory implements AutoCloseable {
         try {
             final Exports.Export export = exports.export(region, token, Permission.READ_WRITE);
             current = new Generation(new SegmentAddress(id, export.endpoint(), token), region, export, fresh);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             if (shared) {
                 region.close();
             }

@@ -107,9 +107,12 @@ final class OwnerEndpoint implements AutoCloseable {
             made = ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES);
             exported = exports.export(region, token, Permission.READ_ONLY);
             this.server = RpcServer.start(config, this::handle);
-        } catch (final IOException | RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(exported, made, region);
-            throw e instanceof RuntimeException known ? known : new UncheckedIOException((IOException) e);
+            throw e;
+        } catch (final IOException e) {
+            CloseHelper.closeAll(exported, made, region);
+            throw new UncheckedIOException(e);
         }
         this.allocator = made;
         this.export = exported;

@@ -71,7 +71,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             this.index = new StoredIndex(allocator);
             this.recovered = index.restore(opened.values(), file.capacity());
             this.data = DataFile.open(engine, file.path());
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             allocator.close();
             throw e;
         }
@@ -107,7 +107,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             CloseHelper.closeAll(log, lock);
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(log, lock);
             throw e;
         }
@@ -184,7 +184,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         } finally {
             logLock.unlock();
         }
-        CloseHelper.closeAll(this::flush, logThread, log, data, allocator, directoryLock);
+        try {
+            flush();
+        } finally {
+            // After an error too: another store shall be able to have the directory.
+            CloseHelper.closeAll(logThread, log, data, allocator, directoryLock);
+        }
     }
 
     /** A log with nothing dead in it, in the present order of use, is what the next start reads fastest. */
