@@ -56,7 +56,7 @@ public final class PinnedMemory implements AutoCloseable {
                 arena.close();
                 releasing(context, "cuMemFreeHost", () -> CudaFunctions.cuMemFreeHost(pinned));
             });
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }
@@ -79,7 +79,7 @@ public final class PinnedMemory implements AutoCloseable {
                 memory.byteSize(), CudaTypes.CU_MEMHOSTREGISTER_PORTABLE())), memory.byteSize() + " bytes");
             return new PinnedMemory(memory, () -> releasing(context, "cuMemHostUnregister",
                 () -> CudaFunctions.cuMemHostUnregister(memory)));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }

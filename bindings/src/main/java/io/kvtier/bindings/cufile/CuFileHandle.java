@@ -63,11 +63,11 @@ public final class CuFileHandle implements AutoCloseable {
                 final MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
                 CuFile.check("cuFileHandleRegister", driver.api().handleRegister(out, description), file.path());
                 return new CuFileHandle(driver, file, out.get(ValueLayout.JAVA_LONG, 0));
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 file.releaseDescriptor();
                 throw e;
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             driver.giveBack();
             throw e;
         }
