@@ -25,9 +25,11 @@ public final class HeldTransport implements Transport {
     private final AtomicInteger aborts = new AtomicInteger();
     private final AtomicInteger openHandles = new AtomicInteger();
     private final AtomicInteger closes = new AtomicInteger();
-    private volatile RuntimeException openFailure;
-    private volatile RuntimeException closeFailure;
+    private volatile Throwable openFailure;
+    private volatile Throwable closeFailure;
     private volatile Throwable submitFailure;
+    private volatile Throwable checkFailure;
+    private volatile Throwable flushFailure;
     private volatile String problem;
 
     private volatile Availability attachAnswer = Availability.yes("held by a test");
@@ -87,18 +89,28 @@ public final class HeldTransport implements Transport {
     }
 
     /** Lets opening a segment fail; null to let it go well again. */
-    public void failOpen(final RuntimeException failure) {
+    public void failOpen(final Throwable failure) {
         openFailure = failure;
     }
 
     /** Lets closing handles and the transport fail, after they were closed. */
-    public void failClose(final RuntimeException failure) {
+    public void failClose(final Throwable failure) {
         closeFailure = failure;
     }
 
     /** Lets submit and sync throw a runtime exception or an error. */
     public void failSubmit(final Throwable failure) {
         submitFailure = failure;
+    }
+
+    /** Lets check throw a runtime exception or an error; null to let it answer again. */
+    public void failCheck(final Throwable failure) {
+        checkFailure = failure;
+    }
+
+    /** Lets flush throw a runtime exception or an error. */
+    public void failFlush(final Throwable failure) {
+        flushFailure = failure;
     }
 
     /** What check says of every slice; null for nothing wrong. */
@@ -113,33 +125,33 @@ public final class HeldTransport implements Transport {
 
     @Override
     public TransportSegment open(final SegmentTarget target) {
-        if (openFailure != null) {
-            throw openFailure;
-        }
+        throwIfAny(openFailure);
         openHandles.incrementAndGet();
         return new Handle();
     }
 
     @Override
     public String check(final Slice slice) {
+        throwIfAny(checkFailure);
         return problem;
     }
 
     @Override
     public void submit(final Slice slice) {
-        throwIfTold();
+        throwIfAny(submitFailure);
         slices.add(slice);
     }
 
     @Override
     public void sync(final Slice slice) {
-        throwIfTold();
+        throwIfAny(submitFailure);
         syncs.add(slice);
     }
 
     @Override
     public void flush() {
         flushes.incrementAndGet();
+        throwIfAny(flushFailure);
     }
 
     @Override
@@ -168,16 +180,14 @@ public final class HeldTransport implements Transport {
     @Override
     public void close() {
         closes.incrementAndGet();
-        if (closeFailure != null) {
-            throw closeFailure;
-        }
+        throwIfAny(closeFailure);
     }
 
-    private void throwIfTold() {
-        if (submitFailure instanceof Error error) {
+    private static void throwIfAny(final Throwable failure) {
+        if (failure instanceof Error error) {
             throw error;
         }
-        if (submitFailure instanceof RuntimeException exception) {
+        if (failure instanceof RuntimeException exception) {
             throw exception;
         }
     }
@@ -195,9 +205,7 @@ public final class HeldTransport implements Transport {
             if (!closed) {
                 closed = true;
                 openHandles.decrementAndGet();
-                if (closeFailure != null) {
-                    throw closeFailure;
-                }
+                throwIfAny(closeFailure);
             }
         }
     }

@@ -98,6 +98,30 @@ class IoThreadsTest {
     }
 
     @Test
+    void shouldRunWhatIsQueuedWhenInterruptedWhileClosing() throws InterruptedException {
+        final IoThreads one = new IoThreads("test-io", 1, 8);
+        final CompletableFuture<Void> release = new CompletableFuture<>();
+        // As a system call: an interrupt does not end it.
+        one.execute(release::join);
+        final CompletableFuture<String> answer = new CompletableFuture<>();
+        final Thread caller = onVirtual(() -> answer.complete(one.call(() -> "called")));
+        assertTrue(Threads.awaitWaiting(caller));
+        final CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        final Thread closer = Thread.ofPlatform().daemon().start(() -> {
+            Thread.currentThread().interrupt();
+            one.close();
+            interrupted.complete(Thread.currentThread().isInterrupted());
+        });
+        assertTrue(Threads.awaitWaiting(closer));
+        release.complete(null);
+        closer.join();
+
+        assertTrue(interrupted.join(), "the interrupt is kept");
+        assertFalse(Threads.awaitWaiting(caller), "the caller waits for ever");
+        assertEquals("called", answer.join());
+    }
+
+    @Test
     void shouldCallAtOnceOnAPlatformThreadAndHandOverFromAVirtualOne() throws InterruptedException {
         assertSame(Thread.currentThread(), threads.call(Thread::currentThread));
 

@@ -9,11 +9,11 @@ final class Closing {
 
     /** Runs all of it; the first exception is thrown at the end and carries the others. */
     static void all(final List<Runnable> closings) {
-        RuntimeException first = null;
+        Throwable first = null;
         for (final Runnable closing : closings) {
             try {
                 closing.run();
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 if (first == null) {
                     first = e;
                 } else if (first != e) {
@@ -21,8 +21,11 @@ final class Closing {
                 }
             }
         }
+        if (first instanceof Error error) {
+            throw error;
+        }
         if (first != null) {
-            throw first;
+            throw (RuntimeException) first;
         }
     }
 }

@@ -129,6 +129,19 @@ public final class IoThreads implements AutoCloseable {
      */
     @Override
     public void close() {
-        executor.close();
+        // Not the executor's own close: interrupted, it drops what is queued, and who waits for that waits for ever.
+        executor.shutdown();
+        boolean interrupted = false;
+        boolean ended = false;
+        while (!ended) {
+            try {
+                ended = executor.awaitTermination(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
+            } catch (final InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

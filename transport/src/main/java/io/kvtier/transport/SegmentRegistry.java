@@ -1,6 +1,7 @@
 package io.kvtier.transport;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -61,7 +62,7 @@ final class SegmentRegistry {
         } finally {
             lock.unlock();
         }
-        closeHandles(segment);
+        closeHandles(segment.handles().values());
     }
 
     /** Takes everything out; what is opened from now on is refused. */
@@ -79,9 +80,9 @@ final class SegmentRegistry {
         }
     }
 
-    static void closeHandles(final OpenSegment segment) {
+    static void closeHandles(final Collection<TransportSegment> handles) {
         final List<Runnable> closings = new ArrayList<>();
-        segment.handles().values().forEach(handle -> closings.add(handle::close));
+        handles.forEach(handle -> closings.add(handle::close));
         Closing.all(closings);
     }
 
@@ -124,7 +125,7 @@ final class SegmentRegistry {
             lock.unlock();
         }
         if (fresh != null && late) {
-            closeHandles(fresh);
+            closeHandles(fresh.handles().values());
             checkOpen();
         }
     }

@@ -96,7 +96,7 @@ final class Slices {
                 enter(entered);
                 entered++;
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             leave();
             throw e;
         }
@@ -184,7 +184,13 @@ final class Slices {
             }
             throw invalid(slice, "the local memory is closed");
         }
-        final String problem = slice.region() == null ? null : slice.hop().transport().check(slice);
+        final String problem;
+        try {
+            problem = slice.region() == null ? null : slice.hop().transport().check(slice);
+        } catch (final RuntimeException | Error e) {
+            leave(index);
+            throw e;
+        }
         if (problem != null) {
             leave(index);
             throw invalid(slice, problem);

@@ -253,13 +253,13 @@ public final class Transfer {
             final Slice slice = slices.get(i);
             final Transport transport = slice.hop().transport();
             if (last != null && last != transport) {
-                last.flush();
+                flush(last);
             }
             last = transport;
             start(slice, here);
         }
         if (last != null && !here) {
-            last.flush();
+            flush(last);
         }
         settle();
     }
@@ -316,16 +316,37 @@ public final class Transfer {
         while (slice.hasNextHop(engine.config().maxFailovers())) {
             slice.nextHop();
             final Transport next = slice.hop().transport();
-            if (next.check(slice) == null) {
+            if (takes(next, slice)) {
                 failed.fellBack();
                 LOG.log(Logger.Level.DEBUG, "{0} failed ({1}); going on with {2}", slice.segment(), problem.message(),
                     slice.hop().kind());
                 start(slice, false);
-                next.flush();
+                flush(next);
                 return true;
             }
         }
         return false;
+    }
+
+    // Whoever ends a slice goes on with others: a transport that throws here must not throw them out, and the slice
+    // has ended, so that nobody else would end the transfer.
+    private static boolean takes(final Transport transport, final Slice slice) {
+        try {
+            return transport.check(slice) == null;
+        } catch (final RuntimeException | Error e) {
+            LOG.log(Logger.Level.WARNING, "a transport could not say whether it takes a slice; it is passed over", e);
+            return false;
+        }
+    }
+
+    // The slices are the transport's, and the transfer ends when it has ended them: who submits it must not take it
+    // for one that was refused.
+    private static void flush(final Transport transport) {
+        try {
+            transport.flush();
+        } catch (final RuntimeException | Error e) {
+            LOG.log(Logger.Level.ERROR, "a transport could not be told to begin; it does when it is told again", e);
+        }
     }
 
     private static void start(final Slice slice, final boolean here) {

@@ -349,7 +349,7 @@ public final class TransferEngine implements AutoCloseable {
                 return;
             }
             final List<Runnable> closings = new ArrayList<>();
-            registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open)));
+            registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open.handles().values())));
             given.forEach(transport -> closings.add(transport::close));
             deadlines.close();
             Closing.all(closings);
@@ -443,11 +443,7 @@ public final class TransferEngine implements AutoCloseable {
 
     private Segment open(final SegmentTarget target, final Object identity) {
         final OpenSegment wanted = new OpenSegment(target, identity, Map.of(), Map.of());
-        return new Segment(this, registry, registry.share(wanted, () -> {
-            final OpenSegment opened = openHandles(target, identity);
-            opened.lay(config.selection(), transports, counts);
-            return opened;
-        }));
+        return new Segment(this, registry, registry.share(wanted, () -> opened(target, identity)));
     }
 
     /** What tells a file from the one that had its name before, and who shows another token; null for neither. */
@@ -464,9 +460,26 @@ public final class TransferEngine implements AutoCloseable {
         }
     }
 
-    /** Opens the segment in every transport that serves its kind; it is enough that one can. */
-    private OpenSegment openHandles(final SegmentTarget target, final Object identity) {
+    private OpenSegment opened(final SegmentTarget target, final Object identity) {
         final Map<TransportKind, TransportSegment> handles = new EnumMap<>(TransportKind.class);
+        OpenSegment opened = null;
+        try {
+            final Map<TransportKind, String> refusals = openHandles(target, handles);
+            final OpenSegment laid = new OpenSegment(target, identity, handles, refusals);
+            laid.lay(config.selection(), transports, counts);
+            opened = laid;
+            return opened;
+        } finally {
+            if (opened == null) {
+                // An error, with some of them open: too little memory, or a library that cannot be linked.
+                SegmentRegistry.closeHandles(handles.values());
+            }
+        }
+    }
+
+    /** Opens the segment in every transport that serves its kind, it is enough that one can; why others cannot. */
+    private Map<TransportKind, String> openHandles(final SegmentTarget target,
+        final Map<TransportKind, TransportSegment> handles) {
         final Map<TransportKind, String> refusals = new EnumMap<>(TransportKind.class);
         RuntimeException first = null;
         for (final Transport transport : given) {
@@ -486,6 +499,6 @@ public final class TransferEngine implements AutoCloseable {
         }
         refusals.forEach((kind, why) -> LOG.log(Logger.Level.WARNING, "{0} is opened without {1}: {2}",
             target.address().name(), kind, why));
-        return new OpenSegment(target, identity, handles, refusals);
+        return refusals;
     }
 }

@@ -101,7 +101,7 @@ public final class CudaContext implements AutoCloseable {
         try {
             before = current();
             setCurrent(handle);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             references.release();
             throw e;
         }

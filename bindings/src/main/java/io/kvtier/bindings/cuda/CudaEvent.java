@@ -47,7 +47,7 @@ public final class CudaEvent implements AutoCloseable {
             Cuda.check("cuEventCreate", context.resultHeld(
                 () -> CudaFunctions.cuEventCreate(out, CudaTypes.CU_EVENT_DISABLE_TIMING())), "");
             return new CudaEvent(context, out.get(ValueLayout.ADDRESS, 0));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }

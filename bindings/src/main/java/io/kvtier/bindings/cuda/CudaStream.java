@@ -48,7 +48,7 @@ public final class CudaStream implements AutoCloseable {
             Cuda.check("cuStreamCreate", context.resultHeld(
                 () -> CudaFunctions.cuStreamCreate(out, CudaTypes.CU_STREAM_NON_BLOCKING())), "");
             return new CudaStream(context, out.get(ValueLayout.ADDRESS, 0));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }

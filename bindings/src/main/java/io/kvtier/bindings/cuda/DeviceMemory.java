@@ -46,7 +46,7 @@ public final class DeviceMemory implements AutoCloseable {
             Cuda.check("cuMemAlloc", context.resultHeld(() -> CudaFunctions.cuMemAlloc_v2(out, byteSize)),
                 byteSize + " bytes, " + context.device());
             return new DeviceMemory(context, new DevicePointer(out.get(ValueLayout.JAVA_LONG, 0), byteSize));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }

@@ -52,7 +52,7 @@ public final class PinnedMemory implements AutoCloseable {
             final MemorySegment pinned = out.get(ValueLayout.ADDRESS, 0);
             return of(pinned, byteSize,
                 () -> releasing(context, "cuMemFreeHost", () -> CudaFunctions.cuMemFreeHost(pinned)));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }
@@ -90,7 +90,7 @@ public final class PinnedMemory implements AutoCloseable {
             NativeResources.created(NativeTag.PINNED, memory.byteSize());
             return new PinnedMemory(memory, null, () -> countedOff(memory.byteSize(), () -> releasing(context,
                 "cuMemHostUnregister", () -> CudaFunctions.cuMemHostUnregister(memory))));
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             context.release();
             throw e;
         }

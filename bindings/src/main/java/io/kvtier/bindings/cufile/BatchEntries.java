@@ -27,6 +27,8 @@ final class BatchEntries {
     private static final long OPCODE = CUfileIOParams.opcode$offset();
     private static final long COOKIE = CUfileIOParams.cookie$offset();
 
+    private static final System.Logger LOG = System.getLogger(BatchEntries.class.getName());
+
     private final PosixPool pool;
     private final MemorySegment params;
     private final CuFileHandle[] files;
@@ -130,12 +132,30 @@ final class BatchEntries {
         files[slot] = null;
         buffers[slot] = null;
         memories[slot] = null;
-        if (buffer != null) {
-            buffer.release();
-        } else if (memory != null) {
-            memory.release();
+        release(buffer, memory);
+        release(file);
+    }
+
+    // The last use of what was closed meanwhile gives it back to the library, which may refuse it. The entry has
+    // ended all the same: its end has to be told, and the others have to be let go.
+    private static void release(final CuFileBuffer buffer, final DeviceMemory memory) {
+        try {
+            if (buffer != null) {
+                buffer.release();
+            } else if (memory != null) {
+                memory.release();
+            }
+        } catch (final RuntimeException e) {
+            LOG.log(System.Logger.Level.WARNING, "memory of an entry that has ended could not be given back", e);
         }
-        file.release();
+    }
+
+    private static void release(final CuFileHandle file) {
+        try {
+            file.release();
+        } catch (final RuntimeException e) {
+            LOG.log(System.Logger.Level.WARNING, "the file of an entry that has ended could not be given back", e);
+        }
     }
 
     /** Makes all slots free; their entries hold nothing any more. */

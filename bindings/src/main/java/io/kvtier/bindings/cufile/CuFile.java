@@ -233,7 +233,7 @@ public final class CuFile {
                     + " as was asked for; batches are kept smaller");
             }
             return new CuFileDriver.Opened(CuFileProperties.of(properties), pool, wanted.statisticsLevel());
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             api.driverClose();
             throw e;
         }

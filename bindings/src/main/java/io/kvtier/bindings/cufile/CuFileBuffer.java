@@ -36,10 +36,13 @@ public final class CuFileBuffer implements AutoCloseable {
             final long status = driver.api().bufferDeregister(address);
             // Freeing memory that is still registered can lock up the driver: then it is rather kept for ever.
             CuFile.check("cuFileBufDeregister", status, text(address, byteSize));
-            if (release != null) {
-                release.run();
+            try {
+                if (release != null) {
+                    release.run();
+                }
+            } finally {
+                driver.giveBack();
             }
-            driver.giveBack();
         });
     }
 

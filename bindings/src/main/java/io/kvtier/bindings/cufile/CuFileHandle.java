@@ -35,8 +35,11 @@ public final class CuFileHandle implements AutoCloseable {
         this.references = new RefCount(() -> {
             NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
             api.handleDeregister(handle);
-            file.releaseDescriptor();
-            driver.giveBack();
+            try {
+                file.releaseDescriptor();
+            } finally {
+                driver.giveBack();
+            }
         });
     }
 
@@ -60,11 +63,11 @@ public final class CuFileHandle implements AutoCloseable {
                 final MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
                 CuFile.check("cuFileHandleRegister", driver.api().handleRegister(out, description), file.path());
                 return new CuFileHandle(driver, file, out.get(ValueLayout.JAVA_LONG, 0));
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 file.releaseDescriptor();
                 throw e;
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             driver.giveBack();
             throw e;
         }

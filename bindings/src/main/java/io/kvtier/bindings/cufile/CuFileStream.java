@@ -64,11 +64,11 @@ public final class CuFileStream implements AutoCloseable {
                 CuFile.check("cuFileStreamRegister", driver.api().streamRegister(stream.handle(), aligned
                     ? FIXED | CuFileTypes.CU_FILE_STREAM_PAGE_ALIGNED_INPUTS() : FIXED), "aligned: " + aligned);
                 return new CuFileStream(driver, stream, aligned);
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 driver.giveBack();
                 throw e;
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             stream.release();
             throw e;
         }

@@ -68,7 +68,7 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         try {
             buffer.check(bufferOffset, length);
             transfer.start(write);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | LinkageError e) {
             transfer.arena.close();
             stream.release();
             throw e;
@@ -106,8 +106,22 @@ public final class CuFileStreamTransfer implements AutoCloseable {
         } finally {
             NativeResources.released(NativeTag.CUFILE_HANDLE, 0);
             arena.close();
+            release();
+        }
+    }
+
+    private void release() {
+        try {
             buffer.release();
+        } finally {
+            releaseFileAndStream();
+        }
+    }
+
+    private void releaseFileAndStream() {
+        try {
             file.release();
+        } finally {
             stream.release();
         }
     }
@@ -119,11 +133,11 @@ public final class CuFileStreamTransfer implements AutoCloseable {
             try {
                 CuFile.check(write ? "cuFileWriteAsync" : "cuFileReadAsync", file.driver().api().streamTransfer(
                     write, file.handle(), buffer.base(), arguments, stream.handle()), detail);
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | LinkageError e) {
                 buffer.release();
                 throw e;
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | LinkageError e) {
             file.release();
             throw e;
         }

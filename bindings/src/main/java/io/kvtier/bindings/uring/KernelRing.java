@@ -47,7 +47,7 @@ final class KernelRing {
     private final int descriptor;
     private final int features;
     private final long mappedBytes;
-    private final Arena arena = Arena.ofShared();
+    private final Arena arena;
     private final MemorySegment waitArgument;
     private final MemorySegment timespec;
 
@@ -72,7 +72,9 @@ final class KernelRing {
     private boolean closed;
     private boolean counted = true;
 
-    private KernelRing(final UringKernel kernel, final int descriptor, final MemorySegment params) {
+    private KernelRing(final UringKernel kernel, final int descriptor, final MemorySegment params,
+        final Arena arena) {
+        this.arena = arena;
         this.kernel = kernel;
         this.descriptor = descriptor;
         features = params.get(JAVA_INT, UringLayout.PARAMS_FEATURES);
@@ -135,9 +137,11 @@ final class KernelRing {
     }
 
     private static KernelRing opened(final UringKernel kernel, final int descriptor, final MemorySegment params) {
+        final Arena arena = Arena.ofShared();
         try {
-            return new KernelRing(kernel, descriptor, params);
-        } catch (final ErrnoException e) {
+            return new KernelRing(kernel, descriptor, params, arena);
+        } catch (final RuntimeException | Error e) {
+            arena.close();
             kernel.close(descriptor);
             throw e;
         }
@@ -293,7 +297,6 @@ final class KernelRing {
     private MemorySegment mapped(final long offset, final long length) {
         final long address = kernel.map(descriptor, offset, length);
         if (address < 0) {
-            arena.close();
             throw new ErrnoException("mmap", (int) -address, "io_uring, offset " + offset + ", length " + length);
         }
         return MemorySegment.ofAddress(address)

@@ -136,7 +136,7 @@ final class ResourceTable {
         one.set(JAVA_INT, 0, descriptor);
         try {
             change(ring, UringLayout.REGISTER_FILES_UPDATE, slot, one, "file slot " + slot);
-        } catch (final ErrnoException e) {
+        } catch (final RuntimeException | Error e) {
             one.set(JAVA_INT, 0, before);
             throw e;
         }

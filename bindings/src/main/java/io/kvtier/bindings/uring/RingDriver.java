@@ -62,7 +62,7 @@ final class RingDriver {
         final KernelRing opened = KernelRing.open(kernel, options.depth() + 1, features.setupFlags());
         try {
             table.handOver(opened);
-        } catch (final ErrnoException e) {
+        } catch (final RuntimeException | Error e) {
             opened.close();
             throw e;
         }

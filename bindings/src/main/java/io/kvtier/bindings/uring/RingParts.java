@@ -46,7 +46,7 @@ final class RingParts {
             waker = new Waker(kernel);
             undo.push(waker::close);
             driver = new RingDriver(kernel, features, options, operations, table, waker);
-        } catch (final ErrnoException e) {
+        } catch (final RuntimeException | Error e) {
             undo.forEach(Runnable::run);
             throw e;
         }

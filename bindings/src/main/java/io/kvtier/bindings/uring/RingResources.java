@@ -37,7 +37,7 @@ final class RingResources {
         final int slot;
         try {
             slot = table.addFile(driver.ring(), descriptor);
-        } catch (final ErrnoException e) {
+        } catch (final RuntimeException | Error e) {
             file.releaseDescriptor();
             throw e;
         }

@@ -31,11 +31,14 @@ import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.SharedSecret;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -46,6 +49,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several clients of one master: what they see of one another, and what happens when one of them goes. */
 @ExtendWith(LeakCheck.class)
@@ -256,6 +261,21 @@ class ConnectedStoreTest {
             cluster.restartMaster(Cluster.settings(1, 0));
             await(() -> lending.size() > 1);
             assertFalse(lending.getLast().isVirtual(), () -> node.addresses() + " lent by " + lending.getLast());
+        }
+    }
+
+    /** A node that was killed leaves its memory in the folder: the next one would find no room. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldRemoveWhatDeadProcessesLeftOfSharedMemoryBeforeItMakesSome(final boolean disk) throws IOException {
+        final Path left = SharedRegion.DEFAULT_DIRECTORY.resolve("kvtier-1-"
+            + HexFormat.of().toHexDigits(System.nanoTime()));
+        Files.write(left, new byte[UNIT]);
+        try {
+            cluster.join(config -> (disk ? config.disk(directory, 16 * UNIT) : config.memoryBytes(4 * UNIT)).shm(true));
+            assertFalse(Files.exists(left));
+        } finally {
+            Files.deleteIfExists(left);
         }
     }
 

@@ -35,6 +35,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -226,6 +227,49 @@ class EmbeddedStoreTest extends StoreContract {
             assertThrows(IllegalArgumentException.class, () -> store.get(KEY, readOnly));
             assertEquals(0, store.masterStats().heldReplicas());
             assertEquals(PutOutcome.STORED, put(store, key(1), PatternBytes.of(1, UNIT)), "0 can be evicted");
+        }
+    }
+
+    /** Memory of the caller whose pages are gone, as that of a mapped file that was cut: an error, not an exception. */
+    private static final class Gone extends AbstractList<MemorySegment> {
+        private final MemorySegment room;
+        private int looks;
+
+        Gone(final int size) {
+            room = room(size);
+        }
+
+        @Override
+        public MemorySegment get(final int index) {
+            // Its size is asked for twice before anything is copied.
+            if (looks++ >= 2) {
+                throw new InternalError("a test's page that is gone");
+            }
+            return room;
+        }
+
+        @Override
+        public int size() {
+            return 1;
+        }
+    }
+
+    @Test
+    void shouldReleaseAllReplicasOfABatchWhoseTargetsAreGone() {
+        try (EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT))) {
+            put(store, key(0), PatternBytes.of(0, UNIT));
+            put(store, key(1), PatternBytes.of(1, UNIT));
+            pushToDisk(store, 4 * UNIT);
+            put(store, key(2), PatternBytes.of(2, UNIT));
+
+            assertThrows(InternalError.class, () -> store.getBatch(List.of(new Store.Item(key(0), new Gone(UNIT)),
+                new Store.Item(key(1), new Gone(UNIT)), new Store.Item(key(2), new Gone(UNIT)))));
+
+            assertEquals(0, store.masterStats().heldReplicas());
+            for (int i = 0; i < 2; i++) {
+                assertEquals(RemoveOutcome.REMOVED, store.remove(key(i)));
+            }
+            put(store, key(3), PatternBytes.of(3, UNIT));
         }
     }
 

@@ -180,6 +180,27 @@ class NofDeviceTest {
         }
     }
 
+    /** A file that was made for nothing may have all that was left of the disk. */
+    @ParameterizedTest
+    @EnumSource(value = Faults.Call.class, names = {"WRITE", "SYNC", "PREALLOCATE"})
+    void shouldRemoveTheFileThatItMadeWhenACallFailed(final Faults.Call call) throws IOException {
+        final FileOpener files = new FaultyFiles(new Faults().failNth(call, 1, Errno.ENOSPC));
+
+        assertThrows(StoreException.class, () -> NofDevice.open(file(), MIB, files).close());
+
+        assertFalse(Files.exists(file()));
+    }
+
+    @Test
+    void shouldLeaveAFileThatWasThereWhenACallFailed() throws IOException {
+        write(file(), MIB - 1, new byte[1]);
+        final FileOpener files = new FaultyFiles(new Faults().failNth(Faults.Call.PREALLOCATE, 1, Errno.ENOSPC));
+
+        assertThrows(StoreException.class, () -> NofDevice.open(file(), 2 * MIB, files).close());
+
+        assertEquals(MIB, Files.size(file()));
+    }
+
     @Test
     void shouldTakeABlockDeviceThatNobodyUses() throws IOException, InterruptedException {
         write(file(), 4 * MIB - 1, new byte[1]);

@@ -27,9 +27,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.AfterAll;
@@ -354,6 +356,35 @@ class DiskFormatTest {
         try (BackendRig rig = setup(UNITS).in(copy).open()) {
             assertEquals(List.of(), rig.backend().recovered());
             assertEquals(0, rig.backend().usedBytes());
+        }
+    }
+
+    /** What an owner gave up is gone for good, though it could not be asked for more; a copy is what a crash leaves. */
+    @Test
+    void shouldNotFindWhatWasEvictedBeforeTheOwnerCouldNotBeAsked(@TempDir final Path copy) throws IOException {
+        final ModelOwner owner = new ModelOwner();
+        final List<Value> values = Stream.of("a", "b", "c", "d").map(key -> Value.of(key, 1, UNIT)).toList();
+        try (BackendRig rig = setup(values.size()).open()) {
+            rig.storeAll(owner, values);
+            // The first two are asked for together, and then another one in the place of the second.
+            owner.allow(victim -> switch (victim.key().key()) {
+                case "a" -> true;
+                case "b" -> false;
+                default -> throw new StoreException(ErrorCode.RPC_FAIL, "a test's owner that cannot be asked");
+            });
+            try {
+                rig.store(owner, true, List.of(Value.of("large", 1, 2 * UNIT)));
+            } catch (final StoreException e) {
+                assertEquals(ErrorCode.RPC_FAIL, e.code());
+            }
+            assertFalse(rig.has(values.getFirst()));
+            for (final String name : List.of(DATA, LOG)) {
+                Files.copy(directory.resolve(name), copy.resolve(name));
+            }
+        }
+        try (BackendRig rig = setup(values.size()).in(copy).open()) {
+            assertEquals(Set.of("b", "c", "d"), rig.backend().recovered().stream().map(one -> one.key().key())
+                .collect(Collectors.toSet()));
         }
     }
 }

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.MappedRegion;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Item;
@@ -17,6 +20,8 @@ import io.kvtier.store.storage.StorageBackend.ReadLease;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -189,6 +194,29 @@ abstract class StorageBackendContract {
             assertEquals(List.of(Outcome.FAILED, Outcome.FAILED, Outcome.STORED), outcomes(results));
             assertNotNull(results.get(0).cause());
             assertEquals(2L * UNIT, rig.backend().usedBytes());
+            rig.assertReadable(good);
+        }
+    }
+
+    /** A value may lie in memory that others can map, and cut. */
+    @Test
+    void shouldFailAValueWhoseMemoryIsGoneAndKeepNoRoomForIt() throws IOException {
+        final Value good = Value.of("good", 1, UNIT);
+        final Path path = Files.write(directory.resolve("mapped"), new byte[4 * UNIT]);
+        try (BackendRig rig = rig(8); PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE);
+            MappedRegion mapped = MappedRegion.map(path.toString(), 0, 4 * UNIT, true)) {
+            rig.storeAll(owner, List.of(good));
+            final Value cut = Value.of("cut", 1, 4 * UNIT);
+            owner.want(cut);
+            file.resize(0);
+
+            final List<Result> results = rig.backend().store(
+                List.of(new Item(cut.key(), 1, mapped.slice(0, 4 * UNIT), 4 * UNIT)), owner);
+
+            assertEquals(List.of(Outcome.FAILED), outcomes(results));
+            assertFalse(rig.has(cut));
+            assertEquals(UNIT, rig.backend().usedBytes());
+            rig.storeAll(owner, List.of(Value.of("rest", 1, 7 * UNIT)));
             rig.assertReadable(good);
         }
     }

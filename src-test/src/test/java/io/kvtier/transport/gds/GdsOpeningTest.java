@@ -15,6 +15,7 @@ import io.kvtier.bindings.cufile.CuFileConfig;
 import io.kvtier.bindings.cufile.CuFileDriver;
 import io.kvtier.bindings.cufile.CuFileException;
 import io.kvtier.bindings.cufile.CuFileMode;
+import io.kvtier.kit.Dying;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.kit.PatternBytes;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
+import io.kvtier.kit.Dying;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;

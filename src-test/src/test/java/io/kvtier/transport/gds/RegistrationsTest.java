@@ -12,6 +12,7 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.cufile.CuFileConfig;
 import io.kvtier.bindings.cufile.CuFileDriver;
 import io.kvtier.bindings.cufile.CuFileException;
+import io.kvtier.kit.Dying;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.SimulatedBuffers;
 import io.kvtier.kit.SimulatedCuFile;

@@ -452,6 +452,35 @@ class RpcTest {
         }
     }
 
+    /** A handler that gives an answer which is none has not answered. */
+    @Test
+    void shouldFailACallWhoseAnswerCannotBeGiven() throws IOException {
+        server = RpcServer.start(RpcServerConfig.loopback(0), call -> call.reply((byte[]) null));
+        client = new RpcClient(config());
+
+        assertEquals(RpcStatus.INTERNAL, failure(1, new byte[0]).status());
+
+        server.calls().close();
+        assertTrue(server.calls().awaitEmpty(0), "a call is waited for that nobody answers any more");
+    }
+
+    /** For want of memory, say. */
+    @Test
+    void shouldEndAConnectionWhoseAnswerCannotBeKept() throws IOException {
+        start();
+        try (Socket socket = new Socket()) {
+            final ServerConnection broken = new ServerConnection(server, socket, 1);
+            assertTrue(server.calls().tryEnter());
+
+            assertThrows(RuntimeException.class,
+                () -> broken.answer(RpcFrame.REPLY, 0, 1, new byte[0], 0, true), "it has no output yet");
+
+            assertTrue(socket.isClosed());
+        }
+        server.calls().close();
+        assertTrue(server.calls().awaitEmpty(0));
+    }
+
     @Test
     void shouldWaitForCallsUnderWayWhenClosed() throws Exception {
         start();

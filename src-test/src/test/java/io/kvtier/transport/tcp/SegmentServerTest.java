@@ -420,6 +420,28 @@ class SegmentServerTest {
     }
 
     @Test
+    void shouldNotHoldMemoryThatItCannotExport() {
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, 100);
+        assertThrows(RuntimeException.class,
+            () -> server.export("half of a pair: \ud800", region, TOKEN, Permission.READ_ONLY));
+        region.close();
+        assertFalse(region.segment().scope().isAlive(), "the memory is still held");
+    }
+
+    /** Its release is the last word of whoever used the memory last, and may fail. */
+    @Test
+    void shouldNotBeWaitedForWhenItsMemoryCannotBeReleased() throws InterruptedException {
+        final ExportedSegment export = server.export("kept", memory, TOKEN, Permission.READ_ONLY);
+        memory.release();
+        assertThrows(IllegalStateException.class, export::close);
+
+        final Thread closer = Thread.ofPlatform().daemon().start(export::close);
+
+        assertFalse(Threads.awaitWaiting(closer), "it is waited for for ever");
+        closer.join();
+    }
+
+    @Test
     void shouldRefuseToExportWhatItCannotServe() {
         assertThrows(IllegalArgumentException.class, () -> server.export("", memory, TOKEN, Permission.READ_ONLY));
         assertThrows(IllegalArgumentException.class,

@@ -176,6 +176,7 @@ final class ConnectedParts {
             public void tick() {
                 segments.sweep();
                 devices.sweep();
+                owners.sweep(System.nanoTime());
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }

@@ -68,6 +68,9 @@ public final class ConnectedStore extends ClientStore {
         } catch (final RuntimeException e) {
             CloseHelper.quietClose(all::close);
             throw explained(e, config);
+        } catch (final Error e) {
+            CloseHelper.quietClose(all::close);
+            throw e;
         }
     }
 

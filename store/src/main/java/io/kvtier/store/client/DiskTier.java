@@ -74,7 +74,7 @@ final class DiskTier implements AutoCloseable {
             backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
                 settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, hooks.files());
             return new DiskTier(settings, clientId, master, memory, counters, engine, backend);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(backend, engine);
             throw e;
         }
@@ -269,8 +269,8 @@ final class DiskTier implements AutoCloseable {
         if (offloader.isRunning()) {
             return;
         }
-        try {
-            CloseHelper.closeAll(backend, engine);
+        try (engine) {
+            backend.close();
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
                 + settings.directory() + " could not be written anew; what was durable before still is", e);

@@ -98,7 +98,7 @@ public final class EmbeddedStore extends ClientStore {
                 signals.disk = disk;
                 disk.mount("");
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(disk, master, memory);
             throw e;
         }

@@ -11,6 +11,7 @@ import io.kvtier.transport.memory.MemoryTransport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.agrona.CloseHelper;
 
 /** Engines for files and block devices. */
 final class FileEngines {
@@ -34,11 +35,20 @@ final class FileEngines {
         final Optional<TentConfig> tent = TentConfig.from(hooks.environment());
         tent.ifPresent(set -> set.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
         final List<Transport> transports = new ArrayList<>();
-        transports.add(new MemoryTransport());
-        if (tent.isPresent() && tent.get().uring()) {
-            transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, directIo));
+        TransferEngine engine = null;
+        try {
+            transports.add(new MemoryTransport());
+            if (tent.isPresent() && tent.get().uring()) {
+                transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, directIo));
+            }
+            transports.add(new PosixTransport(hooks.files(), ioThreads, directIo));
+            engine = TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
+            return engine;
+        } finally {
+            if (engine == null) {
+                // Rings have threads.
+                CloseHelper.closeAll(transports);
+            }
         }
-        transports.add(new PosixTransport(hooks.files(), ioThreads, directIo));
-        return TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
     }
 }

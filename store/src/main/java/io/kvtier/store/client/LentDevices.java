@@ -92,7 +92,7 @@ final class LentDevices implements AutoCloseable {
             for (final NofConfig.Device one : config.devices()) {
                 opened.add(new Lent(NofDevice.open(one.path(), one.bytes(), files)));
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             opened.forEach(lent -> CloseHelper.quietClose(lent.device));
             throw e;
         }
@@ -213,7 +213,7 @@ final class LentDevices implements AutoCloseable {
         for (final Lent one : devices) {
             try {
                 look(one);
-            } catch (final RuntimeException e) {
+            } catch (final RuntimeException | Error e) {
                 LOG.log(System.Logger.Level.ERROR, "a look at a block device ended in an unforeseen way", e);
             }
         }
@@ -262,8 +262,10 @@ final class LentDevices implements AutoCloseable {
     /** Whether the label can be read in time and is that of the device. One read at a time, however long it takes. */
     private boolean probe(final Lent one) throws InterruptedException {
         if (one.probe == null || one.probe.isDone()) {
-            one.probe = new FutureTask<>(() -> DeviceLabel.read(files, one.device.path()));
-            Thread.ofPlatform().daemon().name("kvtier-nof-probe").start(one.probe);
+            final FutureTask<UUID> next = new FutureTask<>(() -> DeviceLabel.read(files, one.device.path()));
+            Thread.ofPlatform().daemon().name("kvtier-nof-probe").start(next);
+            // Only now: one that no thread could be had for would never end, and no other be begun.
+            one.probe = next;
         }
         String problem;
         one.late = false;

@@ -3,7 +3,6 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
-import io.kvtier.alloc.SharedRegion;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -107,7 +106,7 @@ final class LentMemory implements AutoCloseable {
         final boolean fresh = shared || own == null;
         final HostMemory region;
         if (shared) {
-            region = SharedRegion.create(SharedRegion.DEFAULT_DIRECTORY, bytes, token.bytes());
+            region = SharedMemory.create(bytes, token.bytes());
         } else {
             own = own == null ? HostRegion.allocate(NativeTag.HOST_REGION, bytes) : own;
             region = own;
@@ -115,7 +114,7 @@ final class LentMemory implements AutoCloseable {
         try {
             final Exports.Export export = exports.export(region, token, Permission.READ_WRITE);
             current = new Generation(new SegmentAddress(id, export.endpoint(), token), region, export, fresh);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             if (shared) {
                 region.close();
             }

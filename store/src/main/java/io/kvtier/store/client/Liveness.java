@@ -84,7 +84,7 @@ final class Liveness implements AutoCloseable {
             while (!stop.await(intervalMs, TimeUnit.MILLISECONDS)) {
                 try {
                     once();
-                } catch (final RuntimeException e) {
+                } catch (final RuntimeException | Error e) {
                     LOG.log(System.Logger.Level.ERROR, "a ping ended in an unforeseen way", e);
                 }
             }

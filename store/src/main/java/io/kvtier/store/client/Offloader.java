@@ -194,7 +194,7 @@ final class Offloader implements AutoCloseable {
             // Memory that was taken back meanwhile: the master has forgotten the value as well.
             return ranges.stream().map(range -> range == null ? gone : stored.next()).toList();
         } catch (final RuntimeException | Error e) {
-            // InternalError: memory whose file was cut.
+            // An error: pages of its memory are gone, for the file behind them was cut.
             return tasks.stream().map(task -> new Result(Outcome.FAILED, 0, e)).toList();
         } finally {
             CloseHelper.closeAll(ranges);

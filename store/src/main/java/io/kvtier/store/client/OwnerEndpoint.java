@@ -2,7 +2,6 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
-import io.kvtier.alloc.SharedRegion;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
@@ -109,7 +108,7 @@ final class OwnerEndpoint implements AutoCloseable {
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
         this.region = buffers.shared()
-            ? SharedRegion.create(SharedRegion.DEFAULT_DIRECTORY, capacity, token.bytes())
+            ? SharedMemory.create(capacity, token.bytes())
             : HostRegion.allocate(NativeTag.BOUNCE, capacity);
         ExtentAllocator made = null;
         Exports.Export exported = null;
@@ -117,9 +116,12 @@ final class OwnerEndpoint implements AutoCloseable {
             made = ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES);
             exported = exports.export(region, token, Permission.READ_ONLY);
             this.server = RpcServer.start(config, this::handle);
-        } catch (final IOException | RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(exported, made, region);
-            throw e instanceof RuntimeException known ? known : new UncheckedIOException((IOException) e);
+            throw e;
+        } catch (final IOException e) {
+            CloseHelper.closeAll(exported, made, region);
+            throw new UncheckedIOException(e);
         }
         this.allocator = made;
         this.export = exported;

@@ -24,12 +24,14 @@ import org.agrona.CloseHelper;
  */
 final class OwnerReads implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(OwnerReads.class.getName());
+    /** Owners come and go, each at an address of its own: who is not read from any more is forgotten. */
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** How often a value is asked for whose owner has no room: it waited for some each time. */
     private static final int MOST_BUSY = 2;
 
     private final Function<HostPort, RpcClientConfig> configs;
     private final Reach reach;
-    private final Map<String, RpcClient> owners = new ConcurrentHashMap<>();
+    private final Map<String, Owner> owners = new ConcurrentHashMap<>();
     private final ExecutorService releases =
         Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("kvtier-release-", 0).factory());
 
@@ -61,8 +63,21 @@ final class OwnerReads implements AutoCloseable {
         }
     }
 
+    /** A connection to an owner; what changes is changed in the map, one at a time. */
+    private static final class Owner {
+        private final String endpoint;
+        private final RpcClient client;
+        private int users;
+        private long usedNanos;
+
+        Owner(final String endpoint, final RpcClient client) {
+            this.endpoint = endpoint;
+            this.client = client;
+        }
+    }
+
     /** Values in an owner's memory, until the last of them has been read. */
-    private record Batch(RpcClient owner, OwnerProtocol.Reply reply, long askedNanos, AtomicInteger left) {
+    private record Batch(Owner owner, OwnerProtocol.Reply reply, long askedNanos, AtomicInteger left) {
         boolean isOver() {
             return spentMs() >= ObjectRead.reliableMs(reply.leaseMs());
         }
@@ -124,10 +139,58 @@ final class OwnerReads implements AutoCloseable {
     }
 
     private Batch ask(final String endpoint, final List<Wanted> wanted) {
-        final RpcClient owner = owners.computeIfAbsent(endpoint,
-            address -> new RpcClient(configs.apply(HostPort.parse(address))));
+        final Owner owner = enter(endpoint);
+        Batch batch = null;
+        try {
+            batch = ask(owner, wanted);
+            return batch;
+        } finally {
+            if (batch == null || batch.left().get() == 0) {
+                leave(owner);
+            }
+        }
+    }
+
+    private Owner enter(final String endpoint) {
+        return owners.compute(endpoint, (address, known) -> {
+            final Owner owner = known != null ? known
+                : new Owner(address, new RpcClient(configs.apply(HostPort.parse(address))));
+            owner.users++;
+            return owner;
+        });
+    }
+
+    private void leave(final Owner owner) {
+        owners.computeIfPresent(owner.endpoint, (address, same) -> {
+            same.users--;
+            same.usedNanos = System.nanoTime();
+            return same;
+        });
+    }
+
+    /** Ends connections to owners that nobody has read from for a while. */
+    void sweep(final long nowNanos) {
+        final List<RpcClient> idle = new ArrayList<>();
+        for (final String endpoint : owners.keySet()) {
+            owners.computeIfPresent(endpoint, (address, owner) -> {
+                if (owner.users > 0 || nowNanos - owner.usedNanos < IDLE_NANOS) {
+                    return owner;
+                }
+                idle.add(owner.client);
+                return null;
+            });
+        }
+        idle.forEach(CloseHelper::quietClose);
+    }
+
+    /** How many owners there are connections to. */
+    int size() {
+        return owners.size();
+    }
+
+    private Batch ask(final Owner owner, final List<Wanted> wanted) {
         final long asked = System.nanoTime();
-        final OwnerProtocol.Reply reply = OwnerProtocol.readReply(owner.call(OwnerProtocol.READ,
+        final OwnerProtocol.Reply reply = OwnerProtocol.readReply(owner.client.call(OwnerProtocol.READ,
             OwnerProtocol.request(wanted.stream().map(Wanted::asked).toList()), reach.rpcMs()));
         if (reply.values().size() != wanted.size()) {
             throw new MalformedMessageException("the answer has " + reply.values().size() + " values; asked was for "
@@ -148,10 +211,16 @@ final class OwnerReads implements AutoCloseable {
             transfer.start(Math.min(reach.transferMs(), batch.leftMs()), false);
         }
         return () -> {
-            final String problem = transfer.finish();
-            final boolean over = batch.isOver();
-            if (batch.left().decrementAndGet() == 0) {
-                release(batch);
+            final String problem;
+            final boolean over;
+            try {
+                problem = transfer.finish();
+                over = batch.isOver();
+            } finally {
+                // The memory of a caller may be gone as well.
+                if (batch.left().decrementAndGet() == 0) {
+                    release(batch);
+                }
             }
             if (problem == null && !over) {
                 reach.counters().diskHits.increment();
@@ -167,11 +236,13 @@ final class OwnerReads implements AutoCloseable {
         try {
             releases.execute(() -> {
                 try {
-                    batch.owner().call(OwnerProtocol.RELEASE, OwnerProtocol.release(batch.reply().batch()),
+                    batch.owner().client.call(OwnerProtocol.RELEASE, OwnerProtocol.release(batch.reply().batch()),
                         reach.rpcMs());
                 } catch (final RpcException e) {
                     LOG.log(System.Logger.Level.DEBUG, "memory of an owner could not be released: {0}",
                         e.getMessage());
+                } finally {
+                    leave(batch.owner());
                 }
             });
         } catch (final java.util.concurrent.RejectedExecutionException e) {
@@ -181,7 +252,7 @@ final class OwnerReads implements AutoCloseable {
 
     @Override
     public void close() {
-        owners.values().forEach(CloseHelper::quietClose);
+        owners.values().forEach(owner -> CloseHelper.quietClose(owner.client));
         releases.close();
     }
 }

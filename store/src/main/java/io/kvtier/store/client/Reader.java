@@ -289,13 +289,22 @@ final class Reader {
                 }
                 remote.forEach(this::readFrom);
             } finally {
-                moving.forEach(copy -> copy.move().finish());
+                // Something is left after an error alone, which is thrown; the same may end these.
+                moving.forEach(BatchRead::giveUp);
                 letAllGo();
             }
             for (int i = from; i < to; i++) {
                 if (results[i] == null) {
                     resume(i);
                 }
+            }
+        }
+
+        private static void giveUp(final Copy copy) {
+            try {
+                copy.move().finish();
+            } catch (final RuntimeException | Error e) {
+                LOG.log(System.Logger.Level.DEBUG, "a read that was given up failed", e);
             }
         }
 

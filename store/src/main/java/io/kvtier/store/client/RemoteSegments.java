@@ -133,7 +133,8 @@ final class RemoteSegments implements AutoCloseable {
     private Opened open(final SegmentAddress address) {
         try {
             return new Opened(address.segmentId(), opener.open(address), null);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // An error too (no memory, no thread left): the next who wants it tries again.
             return new Opened(address.segmentId(), null, String.valueOf(e.getMessage()));
         }
     }

@@ -142,8 +142,9 @@ final class RemoteTransfer implements Move {
                 engine.submit(transfer, options);
             }
             submitted = true;
-        } catch (final TransferException | IllegalStateException e) {
-            problem = e.getMessage();
+        } catch (final RuntimeException | Error e) {
+            // Whatever it is (no thread left for a deadline, say), finishing gives back what was taken.
+            problem = String.valueOf(e.getMessage());
         }
     }
 

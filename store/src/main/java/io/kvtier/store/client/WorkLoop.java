@@ -14,6 +14,7 @@ import java.util.function.Consumer;
  * <p><b>Threading:</b> one platform thread of its own; the receiver must not block. <b>Lifetime:</b> until closed.
  */
 final class WorkLoop implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(WorkLoop.class.getName());
     private static final long WAIT_MS = 20_000;
     private static final long PAUSE_MS = 500;
 
@@ -51,10 +52,18 @@ final class WorkLoop implements AutoCloseable {
                 }
             } catch (final StoreException e) {
                 // The pings say that the master does not answer.
-                if (pause()) {
-                    lookForAll();
-                }
+                lookForAllLater();
+            } catch (final RuntimeException | Error e) {
+                // A fault of the store. The thread lives on: without it nothing is offloaded or removed any more.
+                LOG.log(System.Logger.Level.ERROR, "a wait for work ended in an unforeseen way", e);
+                lookForAllLater();
             }
+        }
+    }
+
+    private void lookForAllLater() {
+        if (pause()) {
+            lookForAll();
         }
     }
 

@@ -52,7 +52,7 @@ public final class TransportSet {
                     : new TcpTransport(config.tcp(), contexts, TcpStaging.DEFAULT));
             }
             return transports;
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.quietCloseAll(transports);
             throw e;
         }

@@ -83,7 +83,7 @@ public final class MasterServer implements AutoCloseable {
         conductor.start();
         try {
             master.server = RpcServer.start(config, master.handler());
-        } catch (final IOException | RuntimeException e) {
+        } catch (final IOException | RuntimeException | Error e) {
             conductor.close();
             throw e;
         }

@@ -10,6 +10,7 @@ import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -66,11 +67,11 @@ public final class NofDevice implements AutoCloseable {
             checkEnough(path, bytes);
         }
         try {
-            final BlockFile hold = hold(path, bytes, files);
+            final Hold hold = hold(path, bytes, files);
             try {
-                return label(path, bytes, hold, files);
+                return label(path, bytes, hold.file(), files);
             } catch (final RuntimeException | Error e) {
-                hold.close();
+                giveUp(path, hold, e);
                 throw e;
             }
         } catch (final NativeException e) {
@@ -79,20 +80,38 @@ public final class NofDevice implements AutoCloseable {
         }
     }
 
-    private static BlockFile hold(final Path path, final long bytes, final FileOpener files) {
+    /** What keeps others off a device; a file may have been made for it. */
+    private record Hold(BlockFile file, boolean made) {
+    }
+
+    /** A file that was made goes again: it may have all that was left of the disk. */
+    private static void giveUp(final Path path, final Hold hold, final Throwable why) {
+        try {
+            // While it is held: nobody else can have begun to use it.
+            if (hold.made()) {
+                Files.deleteIfExists(path);
+            }
+        } catch (final IOException e) {
+            why.addSuppressed(e);
+        } finally {
+            hold.file().close();
+        }
+    }
+
+    private static Hold hold(final Path path, final long bytes, final FileOpener files) {
         final boolean absent = Files.notExists(path, LinkOption.NOFOLLOW_LINKS);
         if (absent && bytes > 0 && (!path.startsWith(DEVICES) || path.startsWith(SHARED_MEMORY))) {
             final BlockFile made = files.open(path.toString(), OpenMode.CREATE_NEW);
-            return locked(path, made, files);
+            return new Hold(locked(path, made, files), true);
         }
         if (absent && !path.startsWith(DEVICES)) {
             throw DeviceLabel.refused(path, "does not exist; give a size to have a file made there (PATH:SIZE)");
         }
         if (!DeviceLabel.isBlockDevice(path)) {
-            return locked(path, files.open(path.toString(), OpenMode.READ_WRITE), files);
+            return new Hold(locked(path, files.open(path.toString(), OpenMode.READ_WRITE), files), false);
         }
         try {
-            return files.open(path.toString(), OpenMode.READ_WRITE_EXCLUSIVE);
+            return new Hold(files.open(path.toString(), OpenMode.READ_WRITE_EXCLUSIVE), false);
         } catch (final ErrnoException e) {
             if (e.errno() != Errno.EBUSY) {
                 throw e;

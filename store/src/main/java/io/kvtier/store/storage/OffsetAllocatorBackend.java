@@ -71,7 +71,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             this.index = new StoredIndex(allocator);
             this.recovered = index.restore(opened.values(), file.capacity());
             this.data = DataFile.open(engine, file.path());
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             allocator.close();
             throw e;
         }
@@ -107,7 +107,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             CloseHelper.closeAll(log, lock);
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             CloseHelper.closeAll(log, lock);
             throw e;
         }
@@ -187,7 +187,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         } finally {
             logLock.unlock();
         }
-        CloseHelper.closeAll(this::flush, logThread, log, data, allocator, directoryLock);
+        try {
+            flush();
+        } finally {
+            // After an error too: another store shall be able to have the directory.
+            CloseHelper.closeAll(logThread, log, data, allocator, directoryLock);
+        }
     }
 
     /** A log with nothing dead in it, in the present order of use, is what the next start reads fastest. */
@@ -245,7 +250,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             while (pending.offset() == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
                 pending.reserved(allocator.allocate(bytes));
             }
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // What was reserved for others of the batch is given back when they are committed.
             pending.fail(Outcome.FAILED, e);
             return;
         }
@@ -358,7 +364,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             values.forEach(value -> records.add(IndexRecord.stored(value)));
             append(records);
             log.sync();
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));
             // The records may be on disk or not, so the extents rest until a rewritten log without them is. At once
             // when that can be: whoever replaces one of these values meanwhile has nothing to remove here.

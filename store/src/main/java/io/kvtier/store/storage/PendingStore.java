@@ -54,7 +54,7 @@ final class PendingStore {
             checksum = BlockHash.xxh64(item.memory().segment().asSlice(0, item.size()));
             ((HostMemory) item.memory().region()).raiseFault();
         } catch (final RuntimeException | Error e) {
-            // InternalError: memory whose file was cut.
+            // An error: its pages are gone, for the file behind them was cut. Its room must be given back.
             fail(Outcome.FAILED, e);
         }
     }

@@ -19,7 +19,7 @@ final class CudaCopyStream implements CopyStream {
         stream = CudaStream.create(context);
         try {
             staging = stagingBytes == 0 ? null : PinnedMemory.allocate(context, stagingBytes);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             stream.close();
             throw e;
         }

@@ -46,7 +46,7 @@ final class FileHandle implements TransportSegment {
         final BlockFile buffered = opener.open(path, OpenMode.READ_WRITE);
         try {
             return new FileHandle(buffered, wantDirect ? openDirect(opener, path) : null, callers);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             buffered.close();
             throw e;
         }

@@ -43,14 +43,18 @@ final class UringSegment implements TransportSegment {
      */
     static UringSegment of(final FileHandle handle, final FileOpener opener, final List<UringWorker> workers,
         final long timeoutMs) {
-        final PosixFile buffered = opener.descriptor(handle.buffered());
-        final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
-        if (buffered == null || handle.direct() != null && direct == null) {
+        try {
+            final PosixFile buffered = opener.descriptor(handle.buffered());
+            final PosixFile direct = handle.direct() == null ? null : opener.descriptor(handle.direct());
+            if (buffered == null || handle.direct() != null && direct == null) {
+                throw new IllegalArgumentException(handle.buffered().path()
+                    + " has no descriptor that a ring could name: it was opened by " + opener);
+            }
+            return new UringSegment(handle, buffered, direct, workers, timeoutMs);
+        } catch (final RuntimeException | Error e) {
             handle.close();
-            throw new IllegalArgumentException(handle.buffered().path()
-                + " has no descriptor that a ring could name: it was opened by " + opener);
+            throw e;
         }
-        return new UringSegment(handle, buffered, direct, workers, timeoutMs);
     }
 
     FileHandle handle() {

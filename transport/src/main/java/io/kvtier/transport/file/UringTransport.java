@@ -105,10 +105,16 @@ public final class UringTransport implements Transport {
         this.config = config;
         this.direct = direct;
         final List<UringWorker> started = new ArrayList<>();
-        final Availability availability = probed.available() ? start(rings, started) : probed;
+        final Availability availability;
+        try {
+            availability = probed.available() ? start(rings, started) : probed;
+            bounces = started.isEmpty() ? null : new BouncePool(config.threads(), BOUNCE_BYTES);
+        } catch (final RuntimeException | Error e) {
+            end(started);
+            throw e;
+        }
         workers = List.copyOf(started);
         callers = new IoThreads("kvtier-uring-calls", config.threads(), Integer.MAX_VALUE);
-        bounces = workers.isEmpty() ? null : new BouncePool(config.threads(), BOUNCE_BYTES);
         capability = new Capability(TransportKind.IO_URING, Set.of(Segment.Kind.FILE), availability);
     }
 

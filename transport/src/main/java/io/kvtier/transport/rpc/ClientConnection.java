@@ -96,7 +96,7 @@ final class ClientConnection {
         } catch (final MalformedMessageException e) {
             closeQuietly(plain);
             throw new RpcException(RpcStatus.MALFORMED, peer + " does not speak this protocol: " + e.getMessage(), e);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
             closeQuietly(plain);
             throw e;
         }

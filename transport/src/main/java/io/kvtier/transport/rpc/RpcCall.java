@@ -81,8 +81,9 @@ public final class RpcCall {
      * @param reply MessagePack; not to be changed until this returns.
      */
     public void reply(final byte[] reply) {
+        final int length = reply.length;
         if (answered.compareAndSet(false, true)) {
-            owner.answer(RpcFrame.REPLY, 0, id, reply, reply.length, counted);
+            owner.answer(RpcFrame.REPLY, 0, id, reply, length, counted);
         }
     }
 
@@ -92,8 +93,10 @@ public final class RpcCall {
      * @param reply may be cleared and written to again when this returns.
      */
     public void reply(final MessageWriter reply) {
+        final byte[] body = reply.buffer();
+        final int length = reply.length();
         if (answered.compareAndSet(false, true)) {
-            owner.answer(RpcFrame.REPLY, 0, id, reply.buffer(), reply.length(), counted);
+            owner.answer(RpcFrame.REPLY, 0, id, body, length, counted);
         }
     }
 

@@ -85,9 +85,26 @@ public final class RpcServer implements AutoCloseable {
             throw new IOException("cannot listen at " + config.address() + ": " + e.getMessage()
                 + "; is another server there?", e);
         }
-        final RpcServer server = new RpcServer(config, handler, listener);
-        server.acceptor.start();
-        return server;
+        RpcServer server = null;
+        boolean started = false;
+        try {
+            server = new RpcServer(config, handler, listener);
+            server.acceptor.start();
+            started = true;
+            return server;
+        } finally {
+            if (!started) {
+                // There is no thread left for it.
+                listener.close();
+                stop(server);
+            }
+        }
+    }
+
+    private static void stop(final RpcServer server) {
+        if (server != null) {
+            server.clock.shutdownNow();
+        }
     }
 
     /**

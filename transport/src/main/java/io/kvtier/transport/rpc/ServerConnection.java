@@ -67,12 +67,21 @@ final class ServerConnection {
 
     void answer(final int type, final int code, final long id, final byte[] body, final int length,
         final boolean counted) {
-        if (!closed) {
-            add(type, code, id, body, length);
-        }
-        answered.incrementAndGet();
-        if (counted) {
-            server.calls().leave();
+        boolean told = false;
+        try {
+            if (!closed) {
+                add(type, code, id, body, length);
+            }
+            told = true;
+        } finally {
+            if (!told) {
+                // No memory to keep it in: the client would wait for an answer that nobody gives any more.
+                close();
+            }
+            answered.incrementAndGet();
+            if (counted) {
+                server.calls().leave();
+            }
         }
     }
 

@@ -105,6 +105,10 @@ final class Acceptor implements Loop.Ready, Loop.Member {
         } catch (final IOException e) {
             LOG.log(Logger.Level.DEBUG, "a connection ended before it began: {0}", e.getMessage());
             server.ended();
+        } catch (final RuntimeException | Error e) {
+            server.notes().warn("a connection could not be served; if memory is short, raise "
+                + "-XX:MaxDirectMemorySize", () -> String.valueOf(e.getMessage()));
+            server.ended();
         }
     }
 

@@ -36,16 +36,17 @@ final class Connection {
     Connection(final SocketChannel channel, final FrameReader.Handler handler, final int sendBuffer)
         throws IOException {
         this.channel = channel;
-        this.reader = new FrameReader(handler, views);
-        this.writer = new FrameWriter(views);
         NativeResources.created(NativeTag.FILE_DESCRIPTOR, 0);
         try {
+            this.reader = new FrameReader(handler, views);
+            this.writer = new FrameWriter(views);
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             if (sendBuffer > 0) {
                 channel.setOption(StandardSocketOptions.SO_SNDBUF, sendBuffer);
             }
-        } catch (final IOException e) {
+        } catch (final IOException | RuntimeException | Error e) {
+            // An error: there is no memory for its buffers.
             close();
             throw e;
         }

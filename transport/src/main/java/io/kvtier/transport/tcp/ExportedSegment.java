@@ -33,8 +33,11 @@ public final class ExportedSegment implements AutoCloseable {
         this.permission = permission;
         this.unlist = unlist;
         this.uses = new RefCount(() -> {
-            region.release();
-            released.countDown();
+            try {
+                region.release();
+            } finally {
+                released.countDown();
+            }
         });
     }
 

@@ -58,7 +58,9 @@ final class LaneHandles {
     /** The server did not open it: those that asked for it get to know why, and the next one asks anew. */
     void refused(final TcpSegment segment, final Handle handle, final PeerException why) {
         handle.refusal = why;
-        open.remove(segment, handle);
-        free(handle);
+        // One that was released meanwhile is free when the server has answered that, and may be another's until then.
+        if (open.remove(segment, handle)) {
+            free(handle);
+        }
     }
 }

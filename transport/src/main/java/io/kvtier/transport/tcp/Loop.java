@@ -105,7 +105,15 @@ final class Loop {
                 + "; raise the limit of open files (ulimit -n)", e);
         }
         thread = IoThreads.newThread(name, this::run);
-        thread.start();
+        boolean started = false;
+        try {
+            thread.start();
+            started = true;
+        } finally {
+            if (!started) {
+                closeSelector();
+            }
+        }
     }
 
     boolean isInside() {
@@ -249,14 +257,14 @@ final class Loop {
     /** A caller's turns. */
     private void leadWith(final Object item) {
         try {
-            items.accept(item);
+            take(item);
             drained.run();
             while (!idle.getAsBoolean() && !hasItems() && !Thread.currentThread().isInterrupted()) {
                 attend(true);
             }
         } catch (final IOException | RuntimeException | Error e) {
             // The thread goes on with what is under way, and meets it again if it lasts.
-            LOG.log(Logger.Level.ERROR, "a loop met what was not foreseen, and goes on", e);
+            unforeseen(e);
         }
     }
 
@@ -282,8 +290,7 @@ final class Loop {
             LOG.log(Logger.Level.ERROR, "a selector failed; its connections are ended", e);
             stopping = true;
         } catch (final RuntimeException | Error e) {
-            // Each handler ends its own connection; what comes here is a fault, and must not end the others.
-            LOG.log(Logger.Level.ERROR, "a loop met what was not foreseen, and goes on", e);
+            unforeseen(e);
         }
     }
 
@@ -341,16 +348,30 @@ final class Loop {
         try {
             Object item = taken.poll();
             while (item != null) {
-                if (item instanceof Runnable task) {
-                    task.run();
-                } else {
-                    items.accept(item);
-                }
+                take(item);
                 item = taken.poll();
             }
         } finally {
             drained.run();
         }
+    }
+
+    // What is behind it was taken as well, and nobody would come back for it.
+    private void take(final Object item) {
+        try {
+            if (item instanceof Runnable task) {
+                task.run();
+            } else {
+                items.accept(item);
+            }
+        } catch (final RuntimeException | Error e) {
+            unforeseen(e);
+        }
+    }
+
+    // Each handler ends its own connection; what comes here is a fault, and must not end the others.
+    private static void unforeseen(final Throwable fault) {
+        LOG.log(Logger.Level.ERROR, "a loop met what was not foreseen, and goes on", fault);
     }
 
     private void end() {
@@ -361,14 +382,26 @@ final class Loop {
             lock.unlock();
         }
         // What was put before; nothing can follow.
-        drain();
-        new ArrayList<>(members).forEach(Member::stop);
+        guarded(this::drain);
+        new ArrayList<>(members).forEach(member -> guarded(member::stop));
+        closeSelector();
+    }
+
+    private void closeSelector() {
         try {
             // Lets the channels go that were closed.
             selector.selectNow();
             selector.close();
         } catch (final IOException e) {
             LOG.log(Logger.Level.WARNING, "a selector could not be closed", e);
+        }
+    }
+
+    private static void guarded(final Runnable body) {
+        try {
+            body.run();
+        } catch (final RuntimeException | Error e) {
+            unforeseen(e);
         }
     }
 

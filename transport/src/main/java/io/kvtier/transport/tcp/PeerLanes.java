@@ -295,7 +295,8 @@ final class PeerLanes implements Loop.Member {
         final Lane lane;
         try {
             lane = new Lane(this, loop, config);
-        } catch (final IOException e) {
+        } catch (final IOException | RuntimeException | Error e) {
+            // An error (no memory for its buffers) too, or what is queued would wait for ever.
             counts.failedConnects.increment();
             connectFailed(Loss.of(e));
             pumpAgain = true;

@@ -52,8 +52,14 @@ public final class SegmentServer implements AutoCloseable {
     private SegmentServer(final SegmentServerConfig config, final ServerSocketChannel channel) throws IOException {
         this.config = config;
         this.address = (InetSocketAddress) channel.getLocalAddress();
-        for (int i = 0; i < config.ioThreads(); i++) {
-            loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }, () -> false));
+        try {
+            for (int i = 0; i < config.ioThreads(); i++) {
+                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { },
+                    () -> false));
+            }
+        } catch (final RuntimeException | Error e) {
+            loops.forEach(Loop::stop);
+            throw e;
         }
         this.acceptor = new Acceptor(this, channel, loops.getFirst());
     }
@@ -81,16 +87,23 @@ public final class SegmentServer implements AutoCloseable {
             final SegmentServer server = new SegmentServer(config, channel);
             server.acceptor.start();
             return server;
+        } catch (final RuntimeException | Error e) {
+            close(channel, e);
+            throw e;
         } catch (final IOException e) {
-            if (channel != null) {
-                try {
-                    channel.close();
-                } catch (final IOException suppressed) {
-                    e.addSuppressed(suppressed);
-                }
-            }
+            close(channel, e);
             throw new UncheckedIOException("cannot listen on host " + config.host() + ", port " + config.port() + ": "
                 + e.getMessage() + "; choose another port, or 0 for any", e);
+        }
+    }
+
+    private static void close(final ServerSocketChannel channel, final Throwable why) {
+        try {
+            if (channel != null) {
+                channel.close();
+            }
+        } catch (final IOException suppressed) {
+            why.addSuppressed(suppressed);
         }
     }
 
@@ -123,10 +136,12 @@ public final class SegmentServer implements AutoCloseable {
                 + Wire.MAX_NAME);
         }
         final HostMemory memory = usable(name, region, permission);
+        // Before the region is held: not every text can be part of an address.
+        final String its = segmentAddress(name);
         if (!region.tryRetain()) {
             throw new IllegalStateException("cannot export " + name + ": its region is closed");
         }
-        final ExportedSegment export = new ExportedSegment(name, segmentAddress(name), memory, token, permission,
+        final ExportedSegment export = new ExportedSegment(name, its, memory, token, permission,
             one -> exports.remove(one.name(), one));
         if (closed.get() || exports.putIfAbsent(name, export) != null) {
             export.close();

@@ -67,7 +67,7 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
     void start() throws IOException {
         try {
             connection.register(loop, SelectionKey.OP_READ, this);
-        } catch (final IOException e) {
+        } catch (final IOException | RuntimeException | Error e) {
             connection.close();
             throw e;
         }
@@ -455,8 +455,9 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
             }
         } catch (final IOException e) {
             LOG.log(Logger.Level.DEBUG, "and could not be told why: {0}", e.getMessage());
+        } finally {
+            close();
         }
-        close();
     }
 
     private long due() {

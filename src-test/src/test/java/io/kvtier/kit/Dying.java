@@ -1,17 +1,17 @@
-package io.kvtier.transport.gds;
+package io.kvtier.kit;
 
 import io.kvtier.bindings.cufile.CuFile;
 import io.kvtier.bindings.cufile.CuFileApi;
-import io.kvtier.kit.SimulatedCuFile;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 
 /** A library of which one function throws an Error, as a class that cannot be linked does. */
-final class Dying {
+public final class Dying {
     private Dying() {
     }
 
-    static CuFile in(final String call, final SimulatedCuFile real, final Error error) {
+    /** A library over a simulated one whose function of this name throws. */
+    public static CuFile in(final String call, final SimulatedCuFile real, final Error error) {
         final CuFileApi api = (CuFileApi) Proxy.newProxyInstance(CuFileApi.class.getClassLoader(),
             new Class<?>[] {CuFileApi.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals(call)) {
