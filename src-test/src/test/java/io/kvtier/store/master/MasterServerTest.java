@@ -15,9 +15,11 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
@@ -209,6 +211,21 @@ class MasterServerTest {
             final Class<?> expected = i == 7 || i == 57 ? i == 7 ? PutStartReply.TooLarge.class : Started.class
                 : i < 50 ? Started.class : PutStartReply.Taken.class;
             assertInstanceOf(expected, results.get(i).orThrow(), "put " + i);
+        }
+    }
+
+    /** Each looks at all that there is, and thousands of them would be applied with nobody between. */
+    @Test
+    void shouldTakeNoBatchOfWhatTakesLongByItself() throws IOException {
+        final RemoteMaster master = master(1 << 20);
+        for (final Command<?> scan : List.of(new ObjectCommand.Find("", "", false, 0),
+            new ObjectCommand.RemoveMatching("", "", false, 0), new ObjectCommand.ReplicaClear(CLIENT, List.of(), ""),
+            new SegmentCommand.Segments(), new AdminCommand.Statistics())) {
+            @SuppressWarnings("unchecked") // As a batch is read.
+            final Batch<Object> batch = new Batch<>((List<Command<Object>>) (List<?>) List.of(scan, scan));
+            assertEquals(ErrorCode.INVALID_PARAMS,
+                assertThrows(StoreException.class, () -> master.apply(batch), scan.toString()).code());
+            master.apply(scan);
         }
     }
 

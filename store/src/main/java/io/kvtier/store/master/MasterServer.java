@@ -168,6 +168,7 @@ public final class MasterServer implements AutoCloseable {
     private <R> Entry command(final RpcCall call, final Request<R> request) {
         if (request.command() instanceof Batch<?> batch) {
             batch.items().forEach(MasterServer::checkRemote);
+            batch.items().forEach(MasterServer::checkSmall);
         } else {
             checkRemote(request.command());
         }
@@ -183,6 +184,18 @@ public final class MasterServer implements AutoCloseable {
             || command instanceof ObjectCommand.ReadStart read && read.hold()) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
                 "a replica cannot be held from another process; read under the lease that the answer gives");
+        }
+    }
+
+    /**
+     * A batch is applied with nobody between. What may take long by itself, like a look at all keys, would stop the
+     * master for everybody else for that thousands of times over; nobody needs it, and a client never sends it.
+     */
+    private static void checkSmall(final Command<?> command) {
+        if (!(command instanceof ObjectCommand<?>) || command instanceof ObjectCommand.Find
+            || command instanceof ObjectCommand.RemoveMatching || command instanceof ObjectCommand.ReplicaClear) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "commands of type " + command.getClass().getSimpleName()
+                + " cannot be in a batch");
         }
     }
 
