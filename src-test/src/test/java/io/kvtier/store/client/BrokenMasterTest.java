@@ -3,21 +3,31 @@ package io.kvtier.store.client;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.tcp.SegmentServerConfig;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -111,6 +121,48 @@ class BrokenMasterTest {
                 assertEquals(UNIT, inside.slice().length());
             }
         }
+    }
+
+    @Test
+    void shouldEndAScanThatDoesNotMoveOn() {
+        final ConnectedStore store = open(config -> config.memoryBytes(1 << 20), null);
+        StoreContract.put(store, StoreContract.KEY, VALUE);
+        link.fault(new Changed<>(ObjectCommand.FindReply.class,
+            reply -> new ObjectCommand.FindReply(reply.found(), 5)));
+        final StoreException find = assertThrows(StoreException.class, () -> store.find("", ""));
+        assertEquals(ErrorCode.DESERIALIZE_FAIL, find.code());
+        assertTrue(find.getMessage().contains("scan at 5") && find.getMessage().contains("go on at 5"),
+            find.getMessage());
+
+        link.fault(new Changed<>(ObjectCommand.RemoveMatchingReply.class,
+            reply -> new ObjectCommand.RemoveMatchingReply(0, 0)));
+        assertEquals(ErrorCode.DESERIALIZE_FAIL,
+            assertThrows(StoreException.class, () -> store.removeMatching("", "", true)).code());
+    }
+
+    /** Another replica each time, and each out of reach when its lease is over. */
+    @Test
+    void shouldGiveAGetUpThatIsSentOnWithoutEnd() {
+        final ConnectedStore store = open(config -> config.memoryBytes(1 << 20), null);
+        StoreContract.put(store, StoreContract.KEY, VALUE);
+        final AtomicLong ids = new AtomicLong();
+        link.fault(new Changed<>(ReadReply.class, reply -> with(reply, List.of(new Replica(ids.incrementAndGet(),
+            ReplicaStatus.COMPLETE, new ReplicaDescriptor.Memory(new SegmentAddress(UUID.randomUUID(), "",
+                AccessToken.NONE), 0, reply.size()))), 0)));
+        assertEquals(GetOutcome.MISS, store.get(StoreContract.KEY, StoreContract.room(VALUE.length)));
+    }
+
+    @Test
+    void shouldGiveAValueUpThatHasAnotherSizeEachTime() {
+        final ConnectedStore store = open(config -> config.memoryBytes(1 << 20), null);
+        StoreContract.put(store, StoreContract.KEY, VALUE);
+        final AtomicInteger asked = new AtomicInteger();
+        link.fault(new Changed<>(ReadReply.class, reply -> new ReadReply(reply.version(),
+            asked.incrementAndGet() % 2 == 0 ? reply.size() : 1, reply.replicas(), 0, false, 0, reply.leaseMs(),
+            reply.dataType())));
+        final StoreException e = assertThrows(StoreException.class, () -> store.getBytes(StoreContract.KEY));
+        assertEquals(ErrorCode.BUFFER_OVERFLOW, e.code());
+        assertTrue(e.getMessage().contains("another size 64 times"), e.getMessage());
     }
 
     /** Fewer answers than questions. */
