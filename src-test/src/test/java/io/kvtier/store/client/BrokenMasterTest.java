@@ -12,6 +12,7 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
@@ -184,5 +185,19 @@ class BrokenMasterTest {
             }
             return reply;
         }
+    }
+
+    @Test
+    void shouldNotTakeTheAnswerToOneValueForThatToAnother() {
+        final ConnectedStore node = open(config -> config.memoryBytes(16 * UNIT).disk(directory, 4 << 20), null);
+        StoreContract.put(node, StoreContract.KEY, VALUE);
+        StoreContract.fillUntilOnDisk(node, StoreContract.KEY, 16 * UNIT);
+        node.close();
+
+        final Short adoption = new Short(DiskCommand.AdoptDisk.class);
+        final StoreException e = assertThrows(StoreException.class,
+            () -> open(config -> config.disk(directory, 4 << 20), adoption));
+        assertEquals(ErrorCode.DESERIALIZE_FAIL, e.code());
+        assertEquals(1, adoption.cut.get());
     }
 }
