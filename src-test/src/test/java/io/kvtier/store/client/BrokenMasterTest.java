@@ -200,4 +200,24 @@ class BrokenMasterTest {
         assertEquals(ErrorCode.DESERIALIZE_FAIL, e.code());
         assertEquals(1, adoption.cut.get());
     }
+
+    /** Whoever owns a disk names the memory that its values are in, and could name that of somebody else. */
+    @Test
+    void shouldKnowASegmentByAllOfItsAddress() {
+        final List<SegmentAddress> opened = new ArrayList<>();
+        try (RemoteSegments segments = new RemoteSegments(address -> {
+            opened.add(address);
+            throw new IllegalStateException("no segment of " + address.endpoint());
+        })) {
+            final UUID id = UUID.randomUUID();
+            final SegmentAddress first = new SegmentAddress(id, "tcp://127.0.0.1:1/first", AccessToken.random());
+            final SegmentAddress second = new SegmentAddress(id, "tcp://127.0.0.1:1/second", AccessToken.random());
+            for (final SegmentAddress address : List.of(first, second)) {
+                final RemoteSegments.Opened one = segments.enter(address);
+                one.leave();
+                assertEquals("no segment of " + address.endpoint(), one.problem());
+            }
+            assertEquals(List.of(first, second), opened);
+        }
+    }
 }
