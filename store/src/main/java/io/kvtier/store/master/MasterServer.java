@@ -153,9 +153,9 @@ public final class MasterServer implements AutoCloseable {
         final Entry entry;
         try {
             if (call.method() == WireCodec.AWAIT_WORK) {
-                entry = new Wait(call, codec.readAwaitWork(call.body()));
+                entry = new Wait(call, codec.readAwaitWork(call.takeBody()));
             } else {
-                entry = command(call, codec.readRequest(call.method(), call.body()));
+                entry = command(call, codec.readRequest(call.method(), call.takeBody()));
             }
         } catch (final StoreException e) {
             throw Failures.sent(e);

@@ -229,7 +229,7 @@ final class ClientConnection {
         }
         final Call call = calls.get(in.id());
         if (call != null) {
-            call.end(failed ? null : in.body(), failed ? Handshake.failure(in) : null);
+            call.end(failed ? null : in.takeBody(), failed ? Handshake.failure(in) : null);
         }
     }
 

@@ -121,14 +121,15 @@ final class Handshake {
             throw new RpcException(RpcStatus.MALFORMED, "a frame of type " + in.type() + " came during the handshake; "
                 + type + " was expected", null);
         }
-        return new MessageReader(in.body());
+        return new MessageReader(in.takeBody());
     }
 
     /** The exception that a FAILURE frame tells of. */
     static RpcException failure(final FrameInput frame) {
-        final MessageReader reader = new MessageReader(frame.body());
+        final byte[] body = frame.takeBody();
+        final MessageReader reader = new MessageReader(body);
         reader.begin();
-        final String text = reader.text(frame.body().length);
+        final String text = reader.text(body.length);
         return RpcException.received(frame.code(), text);
     }
 
