@@ -353,7 +353,8 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         final int code = in.code();
         final boolean ok = code == Status.OK.code();
         if (ok && (request.type == Wire.READ || request.type == Wire.OPEN)
-            || request.type == Wire.WRITE && request.moved < request.length && !request.aborted) {
+            || request.type == Wire.WRITE && (request.moved < request.length && !request.aborted
+            || connection.out().gone() < request.sentTo)) {
             throw new PeerException(Status.PROTOCOL, "the server sent status " + code + " to request " + request.id
                 + " too early");
         }
