@@ -250,6 +250,30 @@ class SegmentServerTest {
         }
     }
 
+    /** The buffer of answers is 8 KiB: four fill it but for 79 bytes, and there is no room for the text any more. */
+    @Test
+    void shouldSayWhatIsWrongWhenTheAnswersBeforeHardlyLeaveRoomForIt() throws IOException {
+        try (ScriptedPeer.Peer peer = client()) {
+            peer.join();
+            final ByteBuffer all = ByteBuffer.allocate(5 * 40 + 4 * AccessToken.BYTES + 3 * 644 + 1000);
+            for (final int length : new int[] {644, 644, 644, 1000}) {
+                // Each byte of these names is three of the text.
+                final byte[] name = new byte[length];
+                Arrays.fill(name, (byte) 0xff);
+                all.put(new byte[] {'K', 'V', 1, ScriptedPeer.OPEN, 0, 0, 0, 0}).putLong(1).putLong(0).putLong(0)
+                    .putLong(AccessToken.BYTES + length).put(TOKEN.bytes()).put(name);
+            }
+            all.put(new byte[] {'K', 'V', 1, 99, 0, 0, 0, 0}).putLong(1).putLong(0).putLong(0).putLong(0);
+            peer.raw(all.array());
+
+            for (int i = 0; i < 4; i++) {
+                assertStatus(1, "nothing is exported", peer.next());
+            }
+            assertStatus(9, "type 99", peer.next());
+            peer.awaitEnd();
+        }
+    }
+
     @Test
     void shouldRefuseOtherFramesBetweenTheDataOfAWrite() throws IOException {
         export(Permission.READ_WRITE);

@@ -445,10 +445,15 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
         try {
             if (out.isEmpty()) {
                 answers.fillSmall(out);
-                final byte[] text = Status.body(why.getMessage());
-                out.header(Wire.STATUS, why.code(), 0, 0, 0, text.length);
-                out.body(text);
-                out.write(connection.channel());
+                if (!out.hasRoom()) {
+                    out.write(connection.channel());
+                }
+                if (out.hasRoom()) {
+                    final byte[] text = Status.body(why.getMessage());
+                    out.header(Wire.STATUS, why.code(), 0, 0, 0, text.length);
+                    out.body(text);
+                    out.write(connection.channel());
+                }
                 connection.channel().shutdownOutput();
                 // What the client has said must be read, or closing would reset the connection under the text.
                 connection.channel().read(ByteBuffer.allocate(Wire.HEADER_BYTES + Wire.MAX_BODY));
