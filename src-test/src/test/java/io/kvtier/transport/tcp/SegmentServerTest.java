@@ -31,9 +31,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -406,6 +408,35 @@ class SegmentServerTest {
             assertEquals(1, rig.refusalOf(export.address(), TOKEN).code());
         }
         export(Permission.READ_ONLY).close();
+    }
+
+    /** Each frame comes on time, and with one byte in each there are days of them. */
+    @Test
+    @Timeout(value = 1, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldNotWaitForAClientThatGoesOnAndOnWhenAnExportIsClosed() throws Exception {
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 600_000, 2000,
+            600_000)));
+        try (HostRegion large = HostRegion.allocate(NativeTag.TEST, 64L << 20); ScriptedPeer.Peer peer = client()) {
+            final ExportedSegment export = server.export("s", large, TOKEN, Permission.READ_WRITE);
+            peer.join();
+            peer.open(0, 1, TOKEN.bytes(), "s");
+            peer.frame(ScriptedPeer.WRITE, 0, 2, 0, large.byteSize());
+            peer.frame(ScriptedPeer.DATA, 0, 2, 0, 0, (byte) 1);
+            while (large.segment().get(ValueLayout.JAVA_BYTE, 0) == 0) {
+                Thread.onSpinWait();
+            }
+            final Thread closer = Thread.ofPlatform().start(export::close);
+            int sent = 1;
+            try {
+                while (closer.isAlive()) {
+                    peer.frame(ScriptedPeer.DATA, 0, 2, sent++, 0, (byte) 1);
+                }
+            } catch (final IOException e) {
+                assertTrue(sent > 1, "it had begun");
+            }
+            closer.join();
+            assertTrue(sent < large.byteSize());
+        }
     }
 
     @Test

@@ -465,6 +465,14 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
     }
 
     private long due() {
+        final long due = usuallyDue();
+        final long closed = Answers.earlier(answers.closedNanos(), writing == null ? null : writing.export);
+        // Whoever closes an export waits for its requests, however many frames on time they still have.
+        final long closing = closed + TimeUnit.MILLISECONDS.toNanos(limits.requestMs());
+        return closed != 0 && closing - due < 0 ? closing : due;
+    }
+
+    private long usuallyDue() {
         if (state == State.HELLO || state == State.PROOF) {
             return acceptedNanos + TimeUnit.MILLISECONDS.toNanos(limits.handshakeMs());
         }
