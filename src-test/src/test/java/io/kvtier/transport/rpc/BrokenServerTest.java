@@ -154,4 +154,24 @@ class BrokenServerTest {
         assertEquals(RpcStatus.UNREACHABLE, failure(10, LIMIT_MS));
         assertTrue(sent.get() < TRICKLED, "all of it has come");
     }
+
+    /** In a log it would be several lines, and the last ones anything that the server likes. */
+    @Test
+    void shouldTellWhatTheServerSaysInOneLineOfText() {
+        serve(5000, (socket, in, out) -> {
+            welcome(in, out);
+            while (true) {
+                in.next(100);
+                final byte[] text = Handshake.failureBody(in.code() == 1 ? "no\nSEVERE: \u001b[2J\u202eon"
+                    : "x".repeat(1 << 20));
+                out.add(RpcFrame.FAILURE, RpcStatus.INTERNAL.code(), in.id(), 0, text);
+                out.flush();
+            }
+        });
+        final String text = assertThrows(RpcException.class, () -> client.call(1, new byte[0], LIMIT_MS)).getMessage();
+        assertTrue(text.endsWith("no\\u000aSEVERE: \\u001b[2J\\u202eon"), text);
+        final String longText =
+            assertThrows(RpcException.class, () -> client.call(2, new byte[0], LIMIT_MS)).getMessage();
+        assertTrue(longText.length() < 10_000, "of " + longText.length() + " characters");
+    }
 }

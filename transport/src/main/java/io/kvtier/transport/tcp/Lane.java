@@ -1,5 +1,6 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.transport.Printable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketAddress;
@@ -383,7 +384,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     }
 
     private static String text(final FrameReader in) {
-        return new String(in.body(), StandardCharsets.UTF_8);
+        return Printable.of(new String(in.body(), StandardCharsets.UTF_8));
     }
 
     /** The oldest request has been answered. */
