@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -130,6 +131,16 @@ class DiskFormatTest {
             IndexRecord.stored(new StoredValue(ObjectKey.of("beta"), 0x0102030405060708L, 4096, 4096, -2)),
             IndexRecord.stored(new StoredValue(new ObjectKey("tenant-7", "prefix/\u00e9"), 9, 8192, 8191, 3)),
             IndexRecord.removed(new StoredValue(ObjectKey.of("beta"), 0x0102030405060708L, 4096, 4096, -2)));
+    }
+
+    /** What is in them is for whoever may use the store. */
+    @Test
+    void shouldLetNobodyElseReadItsFiles() throws IOException {
+        makeStore();
+        for (final String name : List.of(DATA, LOG)) {
+            assertEquals("rw-------",
+                PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve(name))), name);
+        }
     }
 
     /** Changes the body of the first record, which stays whole. */
