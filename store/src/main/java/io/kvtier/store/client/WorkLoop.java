@@ -16,6 +16,7 @@ import java.util.function.Consumer;
 final class WorkLoop implements AutoCloseable {
     private static final long WAIT_MS = 20_000;
     private static final long PAUSE_MS = 500;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(PAUSE_MS);
 
     private final MasterLink master;
     private final UUID clientId;
@@ -43,7 +44,12 @@ final class WorkLoop implements AutoCloseable {
     private void run() {
         while (stop.getCount() > 0) {
             try {
+                final long askedNanos = System.nanoTime();
                 final int work = master.awaitWork(clientId, WAIT_MS);
+                if (work == 0 && System.nanoTime() - askedNanos < PAUSE_NANOS) {
+                    // As many as may wait there already: asked again at once it would say so again.
+                    pause();
+                }
                 for (final WorkKind kind : WorkKind.values()) {
                     if ((work & kind.bit()) != 0) {
                         receiver.accept(kind);
