@@ -201,6 +201,20 @@ class BrokenMasterTest {
         assertEquals(1, adoption.cut.get());
     }
 
+    /** Like the one that there is no thread for a connection: once it is over, the segment can be opened. */
+    @Test
+    void shouldNotRememberAnErrorForEver() {
+        final SegmentAddress address = new SegmentAddress(UUID.randomUUID(), "tcp://127.0.0.1:1/s", AccessToken.NONE);
+        try (RemoteSegments segments = new RemoteSegments(any -> {
+            throw new OutOfMemoryError("no thread can be made");
+        })) {
+            final RemoteSegments.Opened one = segments.enter(address);
+            one.leave();
+            assertEquals("no thread can be made", one.problem());
+            segments.sweep();
+        }
+    }
+
     /** Whoever owns a disk names the memory that its values are in, and could name that of somebody else. */
     @Test
     void shouldKnowASegmentByAllOfItsAddress() {

@@ -115,7 +115,7 @@ final class RemoteSegments implements AutoCloseable {
                 } catch (final InterruptedException e) {
                     interrupted = true;
                 } catch (final ExecutionException e) {
-                    // Opening catches what it can; an error is the same for all who wait.
+                    // Opening catches what there is.
                     throw new IllegalStateException("a segment could not be opened", e.getCause());
                 }
             }
@@ -129,7 +129,8 @@ final class RemoteSegments implements AutoCloseable {
     private Opened open(final SegmentAddress address) {
         try {
             return new Opened(address, opener.open(address), null);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // Also that there is no thread for it, or no memory now: next time there may be.
             return new Opened(address, null, String.valueOf(e.getMessage()));
         }
     }

@@ -114,7 +114,7 @@ public final class RpcClient implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        return open(deadline);
+        return open();
     }
 
     /** Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline. */
@@ -134,11 +134,11 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    private ClientConnection open(final long deadline) {
+    private ClientConnection open() {
         ClientConnection fresh = null;
         RpcException failure = null;
         try {
-            fresh = ClientConnection.open(config, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime()));
+            fresh = ClientConnection.open(config);
             return fresh;
         } catch (final RpcException e) {
             failure = e;
