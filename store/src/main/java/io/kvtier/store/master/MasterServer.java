@@ -32,9 +32,11 @@ import java.util.concurrent.TimeUnit;
 public final class MasterServer implements AutoCloseable {
     /** Longest wait for work; a client asks again. */
     private static final long MAX_WAIT_MS = 60_000;
+    /** What a client takes of a reply: more would be gathered for nobody. */
+    private static final int MAX_REPLY_BYTES = 64 << 20;
 
     private final WireCodec codec = new WireCodec();
-    private final WriterPool writers = new WriterPool();
+    private final WriterPool writers = new WriterPool(MAX_REPLY_BYTES);
     private final Conductor conductor;
     private final RequestMetrics requests;
     private RpcServer server;
