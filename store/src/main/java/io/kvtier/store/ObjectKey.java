@@ -1,5 +1,6 @@
 package io.kvtier.store;
 
+import io.kvtier.transport.Printable;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -59,7 +60,7 @@ public record ObjectKey(String tenant, String key) {
 
     @Override
     public String toString() {
-        return tenant + '/' + key;
+        return Printable.of(tenant + '/' + key);
     }
 
     /** Written out: what a record is given does this through method handles, which cost more than the comparison. */

@@ -245,7 +245,8 @@ public interface Store extends AutoCloseable {
      * @param tenant  whose; empty for all tenants.
      * @param pattern a regular expression that the key contains a match of; empty for all keys.
      * @return what was found, in no order.
-     * @throws StoreException INVALID_PARAMS when the pattern is none.
+     * @throws StoreException INVALID_PARAMS when the pattern is none, takes too long, or refers to what a group has
+     *                        matched.
      */
     List<Found> find(String tenant, String pattern);
 
@@ -256,7 +257,8 @@ public interface Store extends AutoCloseable {
      * @param pattern a regular expression that the key contains a match of; empty for all keys.
      * @param force   whether leases do not keep them.
      * @return how many were removed.
-     * @throws StoreException INVALID_PARAMS when the pattern is none.
+     * @throws StoreException INVALID_PARAMS when the pattern is none, takes too long, or refers to what a group has
+     *                        matched.
      */
     long removeMatching(String tenant, String pattern, boolean force);
 

@@ -14,6 +14,7 @@ import io.kvtier.store.master.MasterServer;
 import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -97,6 +98,20 @@ class ClientCommandsTest {
         assertEquals("3\n", run("rm", "--match", "").done().out());
         assertEquals("true\nfalse\n", run("exists", "--tenant", "other", "d", "a").out());
         assertEquals(1, run("exists", "--tenant", "other", "d", "a").status());
+    }
+
+    /** A line is a value, and a terminal shows it, whatever its name is. */
+    @Test
+    void shouldShowANameThatWouldControlATerminal() {
+        final String key = "a\n99\tforged\u001b]0;title\u0007\u202e";
+        try (Arena arena = Arena.ofConfined()) {
+            node.put(ObjectKey.of(key), arena.allocate(10));
+        }
+        assertEquals("10\ta\\u000a99\\u0009forged\\u001b]0;title\\u0007\\u202e\n", run("ls").done().out());
+        final CommandRun get = run("get", key + "x", "-");
+        assertEquals(1, get.status());
+        assertTrue(get.err().contains("default/a\\u000a99"), get.err());
+        assertEquals(1, get.err().lines().count(), get.err());
     }
 
     @Test

@@ -31,7 +31,14 @@ final class Jvm implements AutoCloseable {
 
     /** One whose standard error goes somewhere. */
     static Jvm start(final ProcessBuilder.Redirect error, final Class<?> main, final String... arguments) {
+        return start(List.of(), error, main, arguments);
+    }
+
+    /** One with further flags. */
+    static Jvm start(final List<String> further, final ProcessBuilder.Redirect error, final Class<?> main,
+        final String... arguments) {
         final List<String> flags = new ArrayList<>(Commands.NATIVE_FLAGS);
+        flags.addAll(further);
         // It lives for seconds.
         flags.add("-XX:TieredStopAtLevel=1");
         try {

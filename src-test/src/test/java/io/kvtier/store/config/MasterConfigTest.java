@@ -44,6 +44,15 @@ class MasterConfigTest {
         return assertThrows(IllegalArgumentException.class, reading::run).getMessage();
     }
 
+    /** The reader of YAML goes as deep as the text. */
+    @Test
+    void shouldRefuseAFileThatIsNestedWithoutEnd() {
+        for (final String deep : List.of("[", "{a: ", "- ")) {
+            final String problem = problem(() -> fromFile("a.yaml", "x: \n " + deep.repeat(200_000)));
+            assertTrue(problem.contains("a.yaml"), problem);
+        }
+    }
+
     /** The figures are those of the followed system's reference, but for addresses. */
     @Test
     void shouldHaveTheDefaultsOfTheReferenceOnLoopback() {

@@ -15,9 +15,11 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
@@ -53,6 +55,7 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
@@ -210,6 +213,49 @@ class MasterServerTest {
                 : i < 50 ? Started.class : PutStartReply.Taken.class;
             assertInstanceOf(expected, results.get(i).orThrow(), "put " + i);
         }
+    }
+
+    /** Each looks at all that there is, and thousands of them would be applied with nobody between. */
+    @Test
+    void shouldTakeNoBatchOfWhatTakesLongByItself() throws IOException {
+        final RemoteMaster master = master(1 << 20);
+        for (final Command<?> scan : List.of(new ObjectCommand.Find("", "", false, 0),
+            new ObjectCommand.RemoveMatching("", "", false, 0), new ObjectCommand.ReplicaClear(CLIENT, List.of(), ""),
+            new SegmentCommand.Segments(), new AdminCommand.Statistics())) {
+            @SuppressWarnings("unchecked") // As a batch is read.
+            final Batch<Object> batch = new Batch<>((List<Command<Object>>) (List<?>) List.of(scan, scan));
+            assertEquals(ErrorCode.INVALID_PARAMS,
+                assertThrows(StoreException.class, () -> master.apply(batch), scan.toString()).code());
+            master.apply(scan);
+        }
+    }
+
+    /** An object in many segments with long addresses, asked for thousands of times: a reply of 260 MiB. */
+    @Test
+    void shouldNotGatherAReplyThatNoClientTakes() throws IOException {
+        final RemoteMaster master = master(1 << 20);
+        for (int i = 0; i < 15; i++) {
+            master.apply(new Mount(CLIENT, new SegmentSpec("memory-" + i, Medium.MEMORY, 1 << 20, 4096,
+                new SegmentAddress(new UUID(5, i), "tcp://127.0.0.1:1/" + "a".repeat(4000), AccessToken.random()),
+                true)));
+        }
+        final Started started = assertInstanceOf(Started.class, master.apply(new PutStart(CLIENT, 1, KEY, 4096,
+            PutOptions.DEFAULT.withReplicas(16), false)));
+        assertEquals(16, started.replicas().size());
+        master.apply(new PutEnd(CLIENT, KEY, started.version(), Scope.ALL, false, 0));
+        final Batch<ReadReply> batch =
+            new Batch<>(Collections.nCopies(Batch.MAX_ITEMS, new ObjectCommand.Query(KEY)));
+        final MessageWriter request = new MessageWriter();
+        new WireCodec().writeRequest(batch, 0, request);
+        final RpcClientConfig patient = config();
+        final RpcClient client = opened(new RpcClient(new RpcClientConfig(patient.host(), patient.port(), "large", null,
+            null, 5000, 1, 1, 1 << 30)));
+
+        final RpcException e = assertThrows(RpcException.class,
+            () -> client.call(WireCodec.method(batch), request, LIMIT_MS));
+        assertEquals(RpcStatus.INTERNAL, e.status(), "what was asked for may have been done");
+        assertTrue(e.getMessage().contains("more than " + (64 << 20) + " bytes"), e.getMessage());
+        assertEquals(16, master.apply(new ObjectCommand.Query(KEY)).replicas().size());
     }
 
     @Test

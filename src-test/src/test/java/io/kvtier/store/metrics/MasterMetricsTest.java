@@ -15,6 +15,7 @@ import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -97,6 +98,18 @@ class MasterMetricsTest {
         public <R> R apply(final Command<R> command) {
             return (R) (command instanceof AdminCommand.Statistics ? STATS : List.of());
         }
+    }
+
+    /** A client may say that a value on its disk is as large as a number can be, and somebody may read it twice. */
+    @Test
+    void shouldShowACounterWhoseSumIsBeyondAllNumbers() throws IOException {
+        master.apply(new DiskCommand.MountDisk(CLIENT, "127.0.0.1:1", QUOTA));
+        assertEquals(List.of(true), master.apply(new DiskCommand.AdoptDisk(CLIENT,
+            List.of(new DiskCommand.StoredObject(KEY, 1, Long.MAX_VALUE, 0)))));
+        for (int i = 0; i < 2; i++) {
+            assertEquals(1, master.apply(new ObjectCommand.ReadStart(KEY, false)).replicas().size());
+        }
+        assertEquals(0x1p63, read().get("file_cache_hit_bytes_total").value(), "from 0 again behind it");
     }
 
     /** Figures by the order of the counters, sums and the reads that were found written out. */

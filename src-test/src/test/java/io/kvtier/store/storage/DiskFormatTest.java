@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -132,6 +133,46 @@ class DiskFormatTest {
             IndexRecord.stored(new StoredValue(ObjectKey.of("beta"), 0x0102030405060708L, 4096, 4096, -2)),
             IndexRecord.stored(new StoredValue(new ObjectKey("tenant-7", "prefix/\u00e9"), 9, 8192, 8191, 3)),
             IndexRecord.removed(new StoredValue(ObjectKey.of("beta"), 0x0102030405060708L, 4096, 4096, -2)));
+    }
+
+    /** What is in them is for whoever may use the store. */
+    @Test
+    void shouldLetNobodyElseReadItsFiles() throws IOException {
+        makeStore();
+        for (final String name : List.of(DATA, LOG)) {
+            assertEquals("rw-------",
+                PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve(name))), name);
+        }
+    }
+
+    /** Changes the body of the first record, which stays whole. */
+    private void change(final int at, final String hex) throws IOException {
+        final ByteBuffer log = ByteBuffer.wrap(content(LOG)).order(ByteOrder.LITTLE_ENDIAN);
+        log.put(LOG_HEADER + 8 + at, HexFormat.of().parseHex(hex));
+        final CRC32C crc = new CRC32C();
+        crc.update(log.slice(LOG_HEADER + 8, log.getInt(LOG_HEADER)));
+        overwrite(LOG, 0, log.putInt(LOG_HEADER + 4, (int) crc.getValue()).array());
+    }
+
+    /** Of a later version, or of who knows whom: as little to be guessed at as a header would be. */
+    @ParameterizedTest
+    @CsvSource({"0, 03", "33, ffff", "33, 0600", "42, ffff", "42, 0000", "35, 5f"})
+    void shouldRefuseALogWithARecordThatIsWholeAndMeansNothing(final int at, final String bytes) throws IOException {
+        makeStore();
+        change(at, bytes);
+        assertNames(refusal(setup(UNITS)), ErrorCode.FILE_OPEN_FAIL, LOG, "byte " + LOG_HEADER, "another directory");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"17, ffffffffffffff7f", "17, 00f0ffffffffff7f", "17, 0000000000000080", "9, 00f0ffffffffff7f"})
+    void shouldLeaveAValueOutThatCannotLieInTheFile(final int at, final String bytes) throws IOException {
+        makeStore();
+        change(at, bytes);
+        try (BackendRig rig = setup(UNITS).open()) {
+            assertEquals(VALUES.stream().skip(1).map(Value::key).toList(),
+                rig.backend().recovered().stream().map(StoredValue::key).toList());
+            rig.storeAll(new ModelOwner(), List.of(Value.of("more", 4, (UNITS - 3) * UNIT)));
+        }
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.LogLines;
 import io.kvtier.transport.SharedSecret;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -217,6 +218,23 @@ class RpcSecurityTest {
         }
 
         assertArrayEquals(new byte[] {7}, echo(config().withSecret(SECRET)));
+    }
+
+    /** Several lines in the log would be, but for the first one, whatever the client likes. */
+    @Test
+    void shouldNotLetAClientWriteIntoTheLogByItsName() throws IOException {
+        start(RpcServerConfig.loopback(0));
+        try (LogLines log = new LogLines(RpcServer.class);
+            Socket socket = new Socket("localhost", server.address().getPort())) {
+            new Handshake(new FrameInput(socket.getInputStream()), new FrameOutput(socket.getOutputStream(), 1 << 20),
+                null, 1 << 20).greet("x\nSEVERE: all is lost\u001b[2J\u202e");
+            socket.getOutputStream().write(new byte[RpcFrame.HEADER_BYTES]);
+            while (log.with("MALFORMED").isEmpty()) {
+                Thread.onSpinWait();
+            }
+            final String line = log.with("MALFORMED").getFirst();
+            assertTrue(line.contains("x\\u000aSEVERE: all is lost\\u001b[2J\\u202e@"), line);
+        }
     }
 
     @Test

@@ -173,6 +173,23 @@ class BadPeerTest {
         }
     }
 
+    /** The memory is the caller's again then: the rest would be sent with whatever he has put there meanwhile. */
+    @Test
+    void shouldNotTakeAWriteForDoneWhoseBytesItHasNotSent() throws Exception {
+        try (ScriptedPeer peer = new ScriptedPeer(afterOpen(one -> {
+            // The sockets cannot hold all of it, and nobody reads.
+            one.frame(ScriptedPeer.STATUS, 0, one.nextHeader().id(), 0, 0);
+            hang();
+        })); TcpRig rig = new TcpRig(TcpRig.PLAIN.withRetry(new TcpRetry(5, 1, 1)))) {
+            final Transfer write = rig.write(rig.open(peer.address("s")), 0, 2L * TcpRig.MIB, 0);
+
+            final TransferFailure failure = TcpRig.failureOf(write);
+            assertEquals(9, failure.code());
+            assertFalse(failure.retryable(), "it would break it again");
+            assertTrue(failure.message().contains("too early"), failure.message());
+        }
+    }
+
     @Test
     void shouldSendAgainOnANewConnectionWhatALostOneCarried() throws Exception {
         final byte[] bytes = PatternBytes.of(1, 2000);

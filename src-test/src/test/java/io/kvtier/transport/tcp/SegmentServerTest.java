@@ -31,9 +31,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -250,6 +252,30 @@ class SegmentServerTest {
         }
     }
 
+    /** The buffer of answers is 8 KiB: four fill it but for 79 bytes, and there is no room for the text any more. */
+    @Test
+    void shouldSayWhatIsWrongWhenTheAnswersBeforeHardlyLeaveRoomForIt() throws IOException {
+        try (ScriptedPeer.Peer peer = client()) {
+            peer.join();
+            final ByteBuffer all = ByteBuffer.allocate(5 * 40 + 4 * AccessToken.BYTES + 3 * 644 + 1000);
+            for (final int length : new int[] {644, 644, 644, 1000}) {
+                // Each byte of these names is three of the text.
+                final byte[] name = new byte[length];
+                Arrays.fill(name, (byte) 0xff);
+                all.put(new byte[] {'K', 'V', 1, ScriptedPeer.OPEN, 0, 0, 0, 0}).putLong(1).putLong(0).putLong(0)
+                    .putLong(AccessToken.BYTES + length).put(TOKEN.bytes()).put(name);
+            }
+            all.put(new byte[] {'K', 'V', 1, 99, 0, 0, 0, 0}).putLong(1).putLong(0).putLong(0).putLong(0);
+            peer.raw(all.array());
+
+            for (int i = 0; i < 4; i++) {
+                assertStatus(1, "nothing is exported", peer.next());
+            }
+            assertStatus(9, "type 99", peer.next());
+            peer.awaitEnd();
+        }
+    }
+
     @Test
     void shouldRefuseOtherFramesBetweenTheDataOfAWrite() throws IOException {
         export(Permission.READ_WRITE);
@@ -382,6 +408,35 @@ class SegmentServerTest {
             assertEquals(1, rig.refusalOf(export.address(), TOKEN).code());
         }
         export(Permission.READ_ONLY).close();
+    }
+
+    /** Each frame comes on time, and with one byte in each there are days of them. */
+    @Test
+    @Timeout(value = 1, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldNotWaitForAClientThatGoesOnAndOnWhenAnExportIsClosed() throws Exception {
+        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 600_000, 2000,
+            600_000)));
+        try (HostRegion large = HostRegion.allocate(NativeTag.TEST, 64L << 20); ScriptedPeer.Peer peer = client()) {
+            final ExportedSegment export = server.export("s", large, TOKEN, Permission.READ_WRITE);
+            peer.join();
+            peer.open(0, 1, TOKEN.bytes(), "s");
+            peer.frame(ScriptedPeer.WRITE, 0, 2, 0, large.byteSize());
+            peer.frame(ScriptedPeer.DATA, 0, 2, 0, 0, (byte) 1);
+            while (large.segment().get(ValueLayout.JAVA_BYTE, 0) == 0) {
+                Thread.onSpinWait();
+            }
+            final Thread closer = Thread.ofPlatform().start(export::close);
+            int sent = 1;
+            try {
+                while (closer.isAlive()) {
+                    peer.frame(ScriptedPeer.DATA, 0, 2, sent++, 0, (byte) 1);
+                }
+            } catch (final IOException e) {
+                assertTrue(sent > 1, "it had begun");
+            }
+            closer.join();
+            assertTrue(sent < large.byteSize());
+        }
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.client.ConnectedStore;
 import io.kvtier.store.client.StoreHooks;
+import io.kvtier.transport.Printable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
@@ -91,7 +92,7 @@ abstract class ClientCommand implements Callable<Integer> {
     }
 
     final void say(final String text) {
-        console.err().println("kvtier " + spec.name() + ": " + text);
+        console.err().println("kvtier " + spec.name() + ": " + Printable.of(text));
         console.err().flush();
     }
 

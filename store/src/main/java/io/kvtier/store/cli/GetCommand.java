@@ -16,6 +16,9 @@ import picocli.CommandLine.Parameters;
     description = "Writes a value to a file.",
     footer = {"", "Exit status: 0 read, 1 not (OBJECT_NOT_FOUND or an error on standard error), 2 wrong use."})
 final class GetCommand extends ClientCommand {
+    /** How often a value is read that has grown each time. */
+    private static final int MOST_SIZES = 64;
+
     @Parameters(index = "0", paramLabel = "KEY", description = "The value's name.")
     private String key;
 
@@ -30,7 +33,7 @@ final class GetCommand extends ClientCommand {
     @Override
     int run(final ConnectedStore store) throws IOException {
         final ObjectKey name = ObjectKey.of(tenant(), key);
-        while (true) {
+        for (int tries = 0; tries < MOST_SIZES; tries++) {
             final long size = sizeOf(store, name);
             try (Arena arena = Arena.ofShared()) {
                 final MemorySegment value = arena.allocate(Math.max(1, size));
@@ -48,5 +51,7 @@ final class GetCommand extends ClientCommand {
                 }
             }
         }
+        throw new StoreException(ErrorCode.BUFFER_OVERFLOW, "value " + name + " was larger " + MOST_SIZES
+            + " times in a row when it was read than when its size was asked for");
     }
 }

@@ -3,6 +3,7 @@ package io.kvtier.store.cli;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.client.ConnectedStore;
+import io.kvtier.transport.Printable;
 import java.util.Comparator;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -12,7 +13,7 @@ import picocli.CommandLine.Parameters;
 /** {@code kvtier ls}. */
 @Command(name = "ls", mixinStandardHelpOptions = true, sortOptions = false,
     description = "Lists values in the order of their names: bytes, a tab, the key; of all tenants the tenant and a "
-        + "tab before it.",
+        + "tab before it. Control characters are shown by their numbers, like \\u000a.",
     footer = {"", "Exit status: 0 listed, 1 failed, 2 wrong use."})
 final class ListCommand extends ClientCommand {
     @Parameters(arity = "0..1", paramLabel = "REGEX", defaultValue = "",
@@ -35,6 +36,6 @@ final class ListCommand extends ClientCommand {
     }
 
     private String line(final long size, final ObjectKey key) {
-        return size + "\t" + (allTenants ? key.tenant() + '\t' : "") + key.key();
+        return size + "\t" + (allTenants ? key.tenant() + '\t' : "") + Printable.of(key.key());
     }
 }

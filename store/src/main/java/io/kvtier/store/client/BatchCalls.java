@@ -30,6 +30,15 @@ final class BatchCalls {
         return results;
     }
 
+    /** The answers to questions, as many as were asked. */
+    static <T> List<T> each(final List<T> answers, final int asked) {
+        if (answers.size() != asked) {
+            throw new StoreException(ErrorCode.DESERIALIZE_FAIL, "the master gave " + answers.size() + " answers to "
+                + asked + " questions; is it another version?");
+        }
+        return answers;
+    }
+
     static <T> BatchResult<T> failed(final Throwable e) {
         return new BatchResult<>(null, e instanceof StoreException known ? known
             : new StoreException(ErrorCode.INTERNAL_ERROR, String.valueOf(e.getMessage()), e));

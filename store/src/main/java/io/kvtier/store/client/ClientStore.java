@@ -39,6 +39,8 @@ import java.util.function.Supplier;
 abstract sealed class ClientStore implements Store permits EmbeddedStore, ConnectedStore {
     /** Some JVMs keep a few words of an array for themselves. */
     private static final long MAX_ARRAY_BYTES = Integer.MAX_VALUE - 8L;
+    /** How often a value is read whose size is another one each time. */
+    private static final int MOST_SIZES = 64;
 
     private final Parts parts;
     private final ExecutorService async = Executors.newThreadPerTaskExecutor(
@@ -107,7 +109,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     @Override
     public Optional<byte[]> getBytes(final ObjectKey key) {
         return inside(() -> {
-            while (true) {
+            for (int tries = 0; tries < MOST_SIZES; tries++) {
                 final long size = look(key).map(ValueInfo::size).orElse(0L);
                 final byte[] bytes = new byte[arrayLength(key, size)];
                 try {
@@ -126,6 +128,9 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 }
                 // Replaced by a value of another size since it was looked at.
             }
+            throw new StoreException(ErrorCode.BUFFER_OVERFLOW, "value " + key + " had another size " + MOST_SIZES
+                + " times in a row when it was read than when it was asked for; read it into memory that is large"
+                + " enough");
         });
     }
 
@@ -206,10 +211,19 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 final FindReply reply =
                     parts.master().apply(new ObjectCommand.Find(tenantNamed(tenant), pattern, false, cursor));
                 reply.found().forEach(one -> all.add(new Found(one.key(), one.object().size())));
-                cursor = reply.cursor();
+                cursor = next(cursor, reply.cursor());
             }
             return all;
         });
+    }
+
+    /** Where a scan goes on; a master that does not let it move on would be asked for ever. */
+    private static long next(final long cursor, final long answered) {
+        if (answered != FindReply.END && answered <= cursor) {
+            throw new StoreException(ErrorCode.DESERIALIZE_FAIL, "the master's answer to a scan at " + cursor
+                + " says to go on at " + answered + ", which is not behind it; is it another version?");
+        }
+        return answered;
     }
 
     @Override
@@ -221,7 +235,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 final ObjectCommand.RemoveMatchingReply reply = parts.master().apply(
                     new ObjectCommand.RemoveMatching(tenantNamed(tenant), pattern, force, cursor));
                 removed += reply.removed();
-                cursor = reply.cursor();
+                cursor = next(cursor, reply.cursor());
             }
             removedSome();
             return removed;

@@ -20,6 +20,7 @@ import java.util.List;
 record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine engine, Staging staging)
     implements ReplicaMemory {
     private static final String CUT = "a page of shared memory is gone: its file was cut while it was mapped";
+    private static final String OUTSIDE = "the master named a range that is not inside the segment";
 
     /** A replica in this process's memory, entered. */
     private record Mine(LentMemory.Generation generation, long offset) {
@@ -45,6 +46,9 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
     private static Move scatter(final LentMemory.Generation mine, final long offset, final long length,
         final List<MemorySegment> target) {
         try {
+            if (!mine.has(offset, length)) {
+                return Move.failed(OUTSIDE);
+            }
             ScatterGather.scatter(mine.region().segment(), offset, length, target);
             mine.region().raiseFault();
             return Move.DONE;
@@ -111,7 +115,11 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
     /** Null when the bytes are in all of this process's replicas, else why not. */
     private static String gather(final List<Mine> mine, final List<MemorySegment> source) {
         try {
+            final long size = ScatterGather.byteSize(source);
             for (final Mine one : mine) {
+                if (!one.generation().has(one.offset(), size)) {
+                    return OUTSIDE;
+                }
                 ScatterGather.gather(source, one.generation().region().segment(), one.offset());
                 one.generation().region().raiseFault();
             }

@@ -90,8 +90,8 @@ final class DiskTier implements AutoCloseable {
         final List<StoredValue> found = backend.stored();
         for (int from = 0; from < found.size(); from += STEP) {
             final List<StoredValue> part = found.subList(from, Math.min(found.size(), from + STEP));
-            final List<Boolean> adopted = master.apply(new DiskCommand.AdoptDisk(clientId,
-                part.stream().map(Offloader::object).toList()));
+            final List<Boolean> adopted = BatchCalls.each(master.apply(new DiskCommand.AdoptDisk(clientId,
+                part.stream().map(Offloader::object).toList())), part.size());
             for (int i = 0; i < part.size(); i++) {
                 if (!adopted.get(i)) {
                     backend.remove(part.get(i).key(), part.get(i).version());

@@ -58,8 +58,17 @@ final class LentMemory implements AutoCloseable {
             return region;
         }
 
-        /** A range of it, while it is entered; left when the range is closed. */
+        /** Whether a range lies inside, whatever the numbers are. */
+        boolean has(final long offset, final long length) {
+            return offset >= 0 && length >= 0 && length <= region.byteSize() - offset;
+        }
+
+        /** A range of it, while it is entered; left when the range is closed, or at once, for null, if it is none. */
         ReplicaMemory.OwnRange range(final long offset, final long length) {
+            if (!has(offset, length)) {
+                gate.leave();
+                return null;
+            }
             final RegionSlice slice = region.slice(offset, length);
             return new ReplicaMemory.OwnRange() {
                 @Override

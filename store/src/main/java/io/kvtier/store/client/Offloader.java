@@ -249,8 +249,8 @@ final class Offloader implements AutoCloseable {
         return new StorageBackend.Owner() {
             @Override
             public List<Boolean> mayEvict(final List<StoredValue> victims) {
-                return master.apply(new DiskCommand.EvictDisk(clientId,
-                    victims.stream().map(Offloader::object).toList()));
+                return BatchCalls.each(master.apply(new DiskCommand.EvictDisk(clientId,
+                    victims.stream().map(Offloader::object).toList())), victims.size());
             }
 
             @Override

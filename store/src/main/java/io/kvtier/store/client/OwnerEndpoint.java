@@ -5,6 +5,8 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.rpc.MessageWriter;
@@ -139,21 +141,32 @@ final class OwnerEndpoint implements AutoCloseable {
 
     private void handle(final RpcCall call) {
         switch (call.method()) {
-            case OwnerProtocol.READ -> calls.execute(() -> answer(call));
+            case OwnerProtocol.READ -> {
+                final List<OwnerProtocol.Wanted> wanted = wanted(call);
+                calls.execute(() -> answer(call, wanted));
+            }
             case OwnerProtocol.RELEASE -> {
-                end(OwnerProtocol.readRelease(call.body()));
+                end(OwnerProtocol.readRelease(call.takeBody()));
                 call.reply(new MessageWriter().array(0).toBytes());
             }
             default -> throw new RpcException(RpcStatus.UNKNOWN_METHOD, "method " + call.method(), null);
         }
     }
 
-    private void answer(final RpcCall call) {
+    private static List<OwnerProtocol.Wanted> wanted(final RpcCall call) {
+        try {
+            return OwnerProtocol.readRequest(call.takeBody());
+        } catch (final StoreException e) {
+            throw Failures.sent(e);
+        }
+    }
+
+    private void answer(final RpcCall call, final List<OwnerProtocol.Wanted> wanted) {
         try {
             if (call.isLate()) {
                 throw new RpcException(RpcStatus.LATE, "the caller has given up", null);
             }
-            call.reply(OwnerProtocol.reply(read(OwnerProtocol.readRequest(call.body()))));
+            call.reply(OwnerProtocol.reply(read(wanted)));
         } catch (final RuntimeException | Error e) {
             call.fail(e);
         }

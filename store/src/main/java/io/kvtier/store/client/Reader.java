@@ -105,6 +105,11 @@ final class Reader {
             if (outcome != null) {
                 return outcome;
             }
+            if (read.asked() >= MOST_ASKED) {
+                // It names others each time, and none of them can be read.
+                sources.counters().misses.increment();
+                return GetOutcome.MISS;
+            }
         }
     }
 

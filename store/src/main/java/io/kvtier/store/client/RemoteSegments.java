@@ -5,7 +5,6 @@ import io.kvtier.transport.Gate;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.TransferEngine;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -24,7 +23,8 @@ final class RemoteSegments implements AutoCloseable {
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Opener opener;
-    private final Map<UUID, FutureTask<Opened>> opened = new ConcurrentHashMap<>();
+    /** By all of an address: who knows the id of another's segment could else lead those who look for that one here. */
+    private final Map<SegmentAddress, FutureTask<Opened>> opened = new ConcurrentHashMap<>();
 
     /** Opens segments. */
     interface Opener {
@@ -34,7 +34,7 @@ final class RemoteSegments implements AutoCloseable {
 
     /** A segment, or why it could not be opened. */
     static final class Opened {
-        private final UUID id;
+        private final SegmentAddress address;
         private final Segment segment;
         private final String problem;
         private final Gate gate = new Gate();
@@ -42,8 +42,8 @@ final class RemoteSegments implements AutoCloseable {
         /** Of one that could not be opened, when that was. */
         private volatile long usedNanos = System.nanoTime();
 
-        Opened(final UUID id, final Segment segment, final String problem) {
-            this.id = id;
+        Opened(final SegmentAddress address, final Segment segment, final String problem) {
+            this.address = address;
             this.segment = segment;
             this.problem = problem;
         }
@@ -89,10 +89,10 @@ final class RemoteSegments implements AutoCloseable {
     /** Begins to use a segment; to be {@linkplain Opened#leave left}, even when it could not be opened. */
     Opened enter(final SegmentAddress address) {
         while (true) {
-            FutureTask<Opened> task = opened.get(address.segmentId());
+            FutureTask<Opened> task = opened.get(address);
             if (task == null) {
                 final FutureTask<Opened> mine = new FutureTask<>(() -> open(address));
-                task = opened.putIfAbsent(address.segmentId(), mine);
+                task = opened.putIfAbsent(address, mine);
                 if (task == null) {
                     mine.run();
                     task = mine;
@@ -105,7 +105,7 @@ final class RemoteSegments implements AutoCloseable {
                 return one;
             } else {
                 // Closed meanwhile, and soon out of the map.
-                opened.remove(address.segmentId(), task);
+                opened.remove(address, task);
             }
         }
     }
@@ -119,7 +119,7 @@ final class RemoteSegments implements AutoCloseable {
                 } catch (final InterruptedException e) {
                     interrupted = true;
                 } catch (final ExecutionException e) {
-                    // Opening catches what it can; an error is the same for all who wait.
+                    // Opening catches what there is.
                     throw new IllegalStateException("a segment could not be opened", e.getCause());
                 }
             }
@@ -132,10 +132,10 @@ final class RemoteSegments implements AutoCloseable {
 
     private Opened open(final SegmentAddress address) {
         try {
-            return new Opened(address.segmentId(), opener.open(address), null);
+            return new Opened(address, opener.open(address), null);
         } catch (final RuntimeException | Error e) {
-            // An error too (no memory, no thread left): the next who wants it tries again.
-            return new Opened(address.segmentId(), null, String.valueOf(e.getMessage()));
+            // Also that there is no thread for it, or no memory now: next time there may be.
+            return new Opened(address, null, String.valueOf(e.getMessage()));
         }
     }
 
@@ -167,7 +167,7 @@ final class RemoteSegments implements AutoCloseable {
     }
 
     private void remove(final Opened one) {
-        opened.computeIfPresent(one.id, (id, task) -> task.isDone() && get(task) == one ? null : task);
+        opened.computeIfPresent(one.address, (its, task) -> task.isDone() && get(task) == one ? null : task);
         if (one.segment != null) {
             // Transfers of others on it are waited for by a thread that has the time.
             Thread.startVirtualThread(one.segment::close);

@@ -72,15 +72,17 @@ final class RemoteTransfer implements Move {
             problem = opened.problem();
             return;
         }
+        // Not up to an end: behind a wrong offset it may lie beyond all numbers. The engine refuses such an offset.
         long at = offset;
-        final long end = offset + length;
-        for (int i = 0; i < pieces.size() && at < end && problem == null; i++) {
+        long left = length;
+        for (int i = 0; i < pieces.size() && left > 0 && problem == null; i++) {
             final MemorySegment piece = pieces.get(i);
-            final long count = Math.min(piece.byteSize(), end - at);
+            final long count = Math.min(piece.byteSize(), left);
             if (count > 0) {
                 add(opened, at, count, piece);
             }
             at += count;
+            left -= count;
         }
     }
 

@@ -34,12 +34,13 @@ final class ScatterGather {
     static void scatter(final MemorySegment from, final long offset, final long length,
         final List<MemorySegment> pieces) {
         long at = offset;
-        final long end = offset + length;
-        for (int i = 0; i < pieces.size() && at < end; i++) {
+        long left = length;
+        for (int i = 0; i < pieces.size() && left > 0; i++) {
             final MemorySegment piece = pieces.get(i);
-            final long count = Math.min(piece.byteSize(), end - at);
+            final long count = Math.min(piece.byteSize(), left);
             MemorySegment.copy(from, at, piece, 0, count);
             at += count;
+            left -= count;
         }
     }
 

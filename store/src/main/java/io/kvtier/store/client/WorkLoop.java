@@ -17,6 +17,7 @@ final class WorkLoop implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(WorkLoop.class.getName());
     private static final long WAIT_MS = 20_000;
     private static final long PAUSE_MS = 500;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(PAUSE_MS);
 
     private final MasterLink master;
     private final UUID clientId;
@@ -44,7 +45,12 @@ final class WorkLoop implements AutoCloseable {
     private void run() {
         while (stop.getCount() > 0) {
             try {
+                final long askedNanos = System.nanoTime();
                 final int work = master.awaitWork(clientId, WAIT_MS);
+                if (work == 0 && System.nanoTime() - askedNanos < PAUSE_NANOS) {
+                    // As many as may wait there already: asked again at once it would say so again.
+                    pause();
+                }
                 for (final WorkKind kind : WorkKind.values()) {
                     if ((work & kind.bit()) != 0) {
                         receiver.accept(kind);

@@ -40,6 +40,8 @@ final class YamlDocument {
             throw new IllegalArgumentException(source + ": this is not YAML: " + e.getProblem() + where, e);
         } catch (final YamlEngineException e) {
             throw new IllegalArgumentException(source + ": this is not YAML: " + e.getMessage(), e);
+        } catch (final StackOverflowError e) {
+            throw new IllegalArgumentException(source + ": this is nested too deep", e);
         }
         final Map<String, Object> values = new LinkedHashMap<>();
         switch (root) {

@@ -32,9 +32,11 @@ import java.util.concurrent.TimeUnit;
 public final class MasterServer implements AutoCloseable {
     /** Longest wait for work; a client asks again. */
     private static final long MAX_WAIT_MS = 60_000;
+    /** What a client takes of a reply: more would be gathered for nobody. */
+    private static final int MAX_REPLY_BYTES = 64 << 20;
 
     private final WireCodec codec = new WireCodec();
-    private final WriterPool writers = new WriterPool();
+    private final WriterPool writers = new WriterPool(MAX_REPLY_BYTES);
     private final Conductor conductor;
     private final RequestMetrics requests;
     private RpcServer server;
@@ -153,9 +155,9 @@ public final class MasterServer implements AutoCloseable {
         final Entry entry;
         try {
             if (call.method() == WireCodec.AWAIT_WORK) {
-                entry = new Wait(call, codec.readAwaitWork(call.body()));
+                entry = new Wait(call, codec.readAwaitWork(call.takeBody()));
             } else {
-                entry = command(call, codec.readRequest(call.method(), call.body()));
+                entry = command(call, codec.readRequest(call.method(), call.takeBody()));
             }
         } catch (final StoreException e) {
             throw Failures.sent(e);
@@ -168,6 +170,7 @@ public final class MasterServer implements AutoCloseable {
     private <R> Entry command(final RpcCall call, final Request<R> request) {
         if (request.command() instanceof Batch<?> batch) {
             batch.items().forEach(MasterServer::checkRemote);
+            batch.items().forEach(MasterServer::checkSmall);
         } else {
             checkRemote(request.command());
         }
@@ -183,6 +186,18 @@ public final class MasterServer implements AutoCloseable {
             || command instanceof ObjectCommand.ReadStart read && read.hold()) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
                 "a replica cannot be held from another process; read under the lease that the answer gives");
+        }
+    }
+
+    /**
+     * A batch is applied with nobody between. What may take long by itself, like a look at all keys, would stop the
+     * master for everybody else for that thousands of times over; nobody needs it, and a client never sends it.
+     */
+    private static void checkSmall(final Command<?> command) {
+        if (!(command instanceof ObjectCommand<?>) || command instanceof ObjectCommand.Find
+            || command instanceof ObjectCommand.RemoveMatching || command instanceof ObjectCommand.ReplicaClear) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "commands of type " + command.getClass().getSimpleName()
+                + " cannot be in a batch");
         }
     }
 

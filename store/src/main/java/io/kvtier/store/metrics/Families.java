@@ -60,10 +60,10 @@ final class Families {
     void counter(final String name, final long value, final String help) {
         if (name.endsWith(COUNTER_SUFFIX)) {
             add(name, CounterSnapshot.builder().name(name).help(help)
-                .dataPoint(CounterDataPointSnapshot.builder().value(value).build()).build());
+                .dataPoint(CounterDataPointSnapshot.builder().value(counted(value)).build()).build());
         } else {
             add(name, UnknownSnapshot.builder().name(name).help(help)
-                .dataPoint(UnknownDataPointSnapshot.builder().value(value).build()).build());
+                .dataPoint(UnknownDataPointSnapshot.builder().value(counted(value)).build()).build());
         }
     }
 
@@ -76,8 +76,13 @@ final class Families {
     void counters(final String name, final String help, final String label, final Map<String, Long> values) {
         final CounterSnapshot.Builder family = CounterSnapshot.builder().name(name).help(help);
         values.forEach((text, value) -> family.dataPoint(
-            CounterDataPointSnapshot.builder().labels(labels(label, text)).value(value).build()));
+            CounterDataPointSnapshot.builder().labels(labels(label, text)).value(counted(value)).build()));
         add(name, family.build());
+    }
+
+    /** Behind the largest number it is 0 again, as after a restart; the library takes no counter below that. */
+    private static long counted(final long value) {
+        return value & Long.MAX_VALUE;
     }
 
     /** What goes up and down. */

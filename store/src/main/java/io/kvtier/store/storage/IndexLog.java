@@ -188,18 +188,27 @@ final class IndexLog implements AutoCloseable {
     }
 
     /** Applies every whole record; returns where the log ends. */
-    private static long replay(final BlockFile old, final MemorySegment window,
+    private long replay(final BlockFile old, final MemorySegment window,
         final Map<ObjectKey, StoredValue> live) {
         long at = HEADER_BYTES;
         while (true) {
             final ByteBuffer buffer = fill(old, window, at);
-            for (IndexRecord next = IndexRecord.decode(buffer); next != null; next = IndexRecord.decode(buffer)) {
+            for (IndexRecord next = decode(buffer, at); next != null; next = decode(buffer, at)) {
                 apply(next, live);
             }
             if (buffer.position() == 0) {
                 return at;
             }
             at += buffer.position();
+        }
+    }
+
+    private IndexRecord decode(final ByteBuffer buffer, final long at) {
+        try {
+            return IndexRecord.decode(buffer);
+        } catch (final IllegalArgumentException e) {
+            throw refused("has a record at byte " + (at + buffer.position()) + " that means nothing here: "
+                + e.getMessage());
         }
     }
 

@@ -1,6 +1,8 @@
 package io.kvtier.store.storage;
 
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -55,7 +57,11 @@ record IndexRecord(boolean removed, StoredValue value) {
         buffer.putInt(start + Integer.BYTES, crc(buffer, start + FRAME_BYTES, length));
     }
 
-    /** The next record, or null where the log ends: nothing follows, or what follows was not written whole. */
+    /**
+     * The next record, or null where the log ends: nothing follows, or what follows was not written whole.
+     *
+     * @throws IllegalArgumentException when it was written whole, and is no record; the buffer's position stays.
+     */
     static IndexRecord decode(final ByteBuffer buffer) {
         if (buffer.remaining() < FRAME_BYTES + FIXED_BYTES) {
             return null;
@@ -66,16 +72,33 @@ record IndexRecord(boolean removed, StoredValue value) {
             || buffer.getInt(start + Integer.BYTES) != crc(buffer, start + FRAME_BYTES, length)) {
             return null;
         }
-        final ByteBuffer body = buffer.slice(start + FRAME_BYTES, length).order(ByteOrder.LITTLE_ENDIAN);
+        final IndexRecord next;
+        try {
+            next = body(buffer.slice(start + FRAME_BYTES, length).order(ByteOrder.LITTLE_ENDIAN));
+        } catch (final BufferUnderflowException e) {
+            throw new IllegalArgumentException("its names are longer than it is", e);
+        } catch (final StoreException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
         buffer.position(start + FRAME_BYTES + length);
-        final boolean removed = body.get() == REMOVED;
+        return next;
+    }
+
+    private static IndexRecord body(final ByteBuffer body) {
+        final byte type = body.get();
+        if (type != STORED && type != REMOVED) {
+            throw new IllegalArgumentException("its type is " + type);
+        }
         final long version = body.getLong();
         final long offset = body.getLong();
         final long size = body.getLong();
         final long checksum = body.getLong();
         final String tenant = text(body);
-        return new IndexRecord(removed, new StoredValue(new ObjectKey(tenant, text(body)), version, offset, size,
-            checksum));
+        final ObjectKey key = new ObjectKey(tenant, text(body));
+        if (body.hasRemaining()) {
+            throw new IllegalArgumentException("it goes on behind its key");
+        }
+        return new IndexRecord(type == REMOVED, new StoredValue(key, version, offset, size, checksum));
     }
 
     private static void putText(final ByteBuffer buffer, final String text) {

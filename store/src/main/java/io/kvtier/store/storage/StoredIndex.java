@@ -50,7 +50,8 @@ final class StoredIndex {
         try {
             for (int i = found.size() - 1; i >= 0; i--) {
                 final StoredValue value = found.get(i);
-                final boolean inside = value.offset() >= 0 && value.size() >= 0
+                // The size first: what is too large for a number is no extent at all.
+                final boolean inside = value.offset() >= 0 && value.size() >= 0 && value.size() <= capacity
                     && value.offset() <= capacity - extentBytes(value);
                 if (!inside || values.containsKey(value.key())
                     || !allocator.markAllocated(value.offset(), extentBytes(value))) {

@@ -8,7 +8,7 @@ import io.kvtier.bindings.posix.PosixFile;
 @FunctionalInterface
 public interface FileOpener {
     /** The C library's files. */
-    FileOpener POSIX = PosixFile::open;
+    FileOpener POSIX = (path, mode) -> PosixFile.open(path, mode, PosixFile.MODE_PRIVATE);
 
     /**
      * Opens a file.

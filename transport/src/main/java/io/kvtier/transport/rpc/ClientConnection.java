@@ -1,6 +1,7 @@
 package io.kvtier.transport.rpc;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.System.Logger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -10,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -26,18 +28,21 @@ import javax.net.ssl.SSLSocket;
  * still sending is none: a server that waits for its answers to be read may not take what is sent. The JDK closes a
  * socket under a virtual thread that is interrupted, and this one is everybody's: so a virtual thread has its call made
  * by another one, and waits on when it is interrupted, as a platform thread does. <b>Lifetime:</b> ends with the first
- * error: all calls under way fail, and none is begun.
+ * error, and when the server does not take a call in the call's time: all calls under way fail, and none is begun.
  */
 final class ClientConnection {
     private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
     private static final int MAX_PENDING_CALLS = 64 << 20;
+    /** How often it is looked whether who writes still has time: a write to a socket has no limit of its own. */
+    private static final long LOOK_MS = 250;
 
     /** Closed in place of the next one: closing a socket of TLS waits for a thread that is writing to it. */
     private final Socket plain;
-    private final Socket socket;
     private final String peer;
+    private final TimedInput timed;
     private final FrameInput in;
     private final FrameOutput out;
+    private final AtomicBoolean watched = new AtomicBoolean();
     private final int maxReply;
     private final int maxRequest;
     private final AtomicLong ids = new AtomicLong();
@@ -64,12 +69,51 @@ final class ClientConnection {
         }
     }
 
-    private ClientConnection(final Socket plain, final Socket socket, final RpcClientConfig config)
-        throws IOException {
+    /**
+     * What comes from a socket while there is time. A socket's own limit is for each read: a peer that sends a byte at
+     * a time would never pass it.
+     *
+     * <p><b>Threading:</b> for who holds the lock to read.
+     */
+    private static final class TimedInput extends InputStream {
+        private final Socket socket;
+        private final InputStream in;
+        private long deadline;
+
+        TimedInput(final Socket socket, final long deadline) throws IOException {
+            this.socket = socket;
+            this.in = socket.getInputStream();
+            this.deadline = deadline;
+        }
+
+        /** Of {@link System#nanoTime()}. */
+        void limit(final long to) {
+            deadline = to;
+        }
+
+        @Override
+        public int read() throws IOException {
+            final byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        @Override
+        public int read(final byte[] to, final int offset, final int length) throws IOException {
+            final long left = deadline - System.nanoTime();
+            if (left <= 0) {
+                throw new SocketTimeoutException("Read timed out");
+            }
+            socket.setSoTimeout(Math.clamp(TimeUnit.NANOSECONDS.toMillis(left), 1, Integer.MAX_VALUE));
+            return in.read(to, offset, length);
+        }
+    }
+
+    private ClientConnection(final Socket plain, final Socket socket, final RpcClientConfig config,
+        final long deadline) throws IOException {
         this.plain = plain;
-        this.socket = socket;
         this.peer = config.host() + ':' + config.port();
-        this.in = new FrameInput(socket.getInputStream());
+        this.timed = new TimedInput(socket, deadline);
+        this.in = new FrameInput(timed);
         this.out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_CALLS);
         this.maxReply = config.maxBodyBytes();
         this.maxRequest = new Handshake(in, out, config.secret(), maxReply).greet(config.name()).maxBody();
@@ -78,17 +122,18 @@ final class ClientConnection {
     /** Connects; the time limit is for all of it. */
     static ClientConnection open(final RpcClientConfig config) {
         final String peer = config.host() + ':' + config.port();
+        final int timeout = (int) Math.min(config.connectTimeoutMs(), Integer.MAX_VALUE);
+        final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
         final Socket plain = new Socket();
+        // What of TLS is read and written for a handshake has no limit altogether.
+        final CompletableFuture<Void> late = CompletableFuture.runAsync(() -> closeQuietly(plain),
+            CompletableFuture.delayedExecutor(timeout + LOOK_MS, TimeUnit.MILLISECONDS, Runnable::run));
         try {
-            final int timeout = (int) Math.min(config.connectTimeoutMs(), Integer.MAX_VALUE);
             plain.connect(new InetSocketAddress(config.host(), config.port()), timeout);
             plain.setTcpNoDelay(true);
             plain.setKeepAlive(true);
-            final Socket socket = config.tls() == null ? plain : secure(plain, config);
-            socket.setSoTimeout(timeout);
-            final ClientConnection connection = new ClientConnection(plain, socket, config);
-            socket.setSoTimeout(0);
-            return connection;
+            plain.setSoTimeout(timeout);
+            return new ClientConnection(plain, config.tls() == null ? plain : secure(plain, config), config, deadline);
         } catch (final IOException e) {
             final boolean taken = plain.isConnected();
             closeQuietly(plain);
@@ -99,6 +144,8 @@ final class ClientConnection {
         } catch (final RuntimeException | Error e) {
             closeQuietly(plain);
             throw e;
+        } finally {
+            late.cancel(false);
         }
     }
 
@@ -157,8 +204,9 @@ final class ClientConnection {
         final Call call = new Call();
         calls.put(id, call);
         try {
-            send(id, method, timeoutMs, body, length);
-            await(call, method, timeoutMs);
+            final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+            send(id, method, timeoutMs, deadline, body, length);
+            await(call, method, timeoutMs, deadline);
         } finally {
             calls.remove(id);
         }
@@ -176,32 +224,61 @@ final class ClientConnection {
         calls.values().forEach(call -> call.end(null, broken));
     }
 
-    private void send(final long id, final int method, final long timeoutMs, final byte[] body, final int length) {
+    private void send(final long id, final int method, final long timeoutMs, final long deadline, final byte[] body,
+        final int length) {
         if (!out.add(RpcFrame.CALL, method, id, timeoutMs, body, length)) {
             throw new RpcException(RpcStatus.BUSY, peer + " does not take the calls that wait to be sent", null);
         }
+        boolean sent = true;
         try {
-            out.flush();
+            sent = out.flush(deadline, this::watch);
         } catch (final IOException e) {
             close(disconnected(e));
         }
         if (broken != null) {
             throw broken;
         }
+        if (!sent) {
+            throw new RpcException(RpcStatus.TIMEOUT, peer + " did not take method " + method + " within " + timeoutMs
+                + " ms", null);
+        }
     }
 
-    private void await(final Call call, final int method, final long timeoutMs) {
-        final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+    private void watch() {
+        if (!watched.get() && watched.compareAndSet(false, true)) {
+            lookLater();
+        }
+    }
+
+    private void lookLater() {
+        CompletableFuture.delayedExecutor(LOOK_MS, TimeUnit.MILLISECONDS, Runnable::run).execute(this::look);
+    }
+
+    private void look() {
+        if (out.isLate()) {
+            close(new RpcException(RpcStatus.DISCONNECTED, "the connection to " + peer
+                + " ended: it did not take a call in the call's time", null));
+        } else if (out.isLimited()) {
+            lookLater();
+        } else {
+            watched.set(false);
+            if (out.isLimited()) {
+                watch();
+            }
+        }
+    }
+
+    private void await(final Call call, final int method, final long timeoutMs, final long deadline) {
         boolean interrupted = false;
         call.waits = true;
         while (!call.done) {
-            final long left = timeoutMs == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
+            final long left = deadline - System.nanoTime();
             if (left <= 0) {
                 break;
             }
             if (readLock.tryLock()) {
                 try {
-                    readUntilDone(call, timeoutMs == 0 ? 0 : deadline);
+                    readUntilDone(call, deadline);
                 } finally {
                     readLock.unlock();
                 }
@@ -223,14 +300,9 @@ final class ClientConnection {
     }
 
     private void readUntilDone(final Call call, final long deadline) {
+        timed.limit(deadline);
         try {
             while (!call.done && broken == null) {
-                if (deadline != 0) {
-                    final long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-                    socket.setSoTimeout(Math.clamp(leftMs, 1, Integer.MAX_VALUE));
-                } else {
-                    socket.setSoTimeout(0);
-                }
                 in.next(maxReply);
                 receive();
             }
@@ -261,7 +333,7 @@ final class ClientConnection {
         }
         final Call call = calls.get(in.id());
         if (call != null) {
-            call.end(failed ? null : in.body(), failed ? Handshake.failure(in) : null);
+            call.end(failed ? null : in.takeBody(), failed ? Handshake.failure(in) : null);
         }
     }
 

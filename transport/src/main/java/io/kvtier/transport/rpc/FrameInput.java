@@ -3,6 +3,7 @@ package io.kvtier.transport.rpc;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 
 /**
  * Reads frames from a stream, one after another. A read that is interrupted by a time-out of the socket loses nothing:
@@ -12,6 +13,8 @@ import java.io.InputStream;
  */
 final class FrameInput {
     private static final int BUFFER_BYTES = 16 << 10;
+    /** Room for a body before any of it has come; it then grows with what comes, whatever was announced. */
+    private static final int FIRST_BODY_BYTES = 64 << 10;
     private static final byte[] EMPTY = {};
 
     private final InputStream in;
@@ -24,6 +27,7 @@ final class FrameInput {
     private long id;
     private long limitMs;
     private byte[] body = EMPTY;
+    private int bodyLength;
     private int bodyRead;
 
     FrameInput(final InputStream in) {
@@ -44,8 +48,8 @@ final class FrameInput {
             }
             takeHeader(maxBody);
         }
-        while (bodyRead < body.length) {
-            takeBody();
+        while (bodyRead < bodyLength) {
+            readBody();
         }
         hasHeader = false;
     }
@@ -72,9 +76,16 @@ final class FrameInput {
         return limitMs;
     }
 
-    /** The body of the last frame; nobody else refers to it. */
+    /** The body of the last frame, if it was not taken; nobody else refers to it. */
     byte[] body() {
         return body;
+    }
+
+    /** The same; this does not refer to it any more. */
+    byte[] takeBody() {
+        final byte[] taken = body;
+        body = EMPTY;
+        return taken;
     }
 
     private void takeHeader(final int maxBody) {
@@ -95,12 +106,16 @@ final class FrameInput {
                 + maxBody + " are taken", null);
         }
         start += RpcFrame.HEADER_BYTES;
-        body = length == 0 ? EMPTY : new byte[(int) length];
+        bodyLength = (int) length;
+        body = length == 0 ? EMPTY : new byte[Math.min(bodyLength, FIRST_BODY_BYTES)];
         bodyRead = 0;
         hasHeader = true;
     }
 
-    private void takeBody() throws IOException {
+    private void readBody() throws IOException {
+        if (bodyRead == body.length) {
+            body = Arrays.copyOf(body, (int) Math.min(bodyLength, 2L * body.length));
+        }
         final int wanted = body.length - bodyRead;
         if (end > start) {
             final int count = Math.min(wanted, end - start);

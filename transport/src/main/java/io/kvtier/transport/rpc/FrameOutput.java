@@ -3,6 +3,7 @@ package io.kvtier.transport.rpc;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -62,6 +63,8 @@ final class FrameOutput {
     private int filled;
     /** When the piece that is just written was begun, of {@link System#nanoTime()}; 0 for none. */
     private volatile long writingSince;
+    /** When the time of who is just writing is over, of {@link System#nanoTime()}; 0 for nobody, or without limit. */
+    private volatile long writeBy;
     private boolean closed;
 
     /**
@@ -146,34 +149,94 @@ final class FrameOutput {
         }
     }
 
+    /** Whether somebody writes whose time is limited. */
+    boolean isLimited() {
+        return writeBy != 0;
+    }
+
+    /** Whether somebody still writes whose time is over: his peer does not read. */
+    boolean isLate() {
+        final long by = writeBy;
+        return by != 0 && System.nanoTime() - by >= 0;
+    }
+
     /** Writes what was added; blocks while the peer does not read. */
     void flush() throws IOException {
         writeLock.lock();
         try {
+            flushLocked();
+        } finally {
+            writeLock.unlock();
+        }
+    }
+
+    /**
+     * The same for somebody whose time is limited. He waits no longer than that for others who write; when he writes
+     * himself, only the end of the stream ends it.
+     *
+     * @param deadline of {@link System#nanoTime()}.
+     * @param watch    is told before it begins to write, when {@link #isLimited()}: to look at {@link #isLate()}.
+     * @return false when others were writing all the time; what was added may be written later.
+     */
+    boolean flush(final long deadline, final Runnable watch) throws IOException {
+        if (!lockBy(deadline)) {
+            return false;
+        }
+        try {
+            // The lowest bit is set, so that no moment is taken for none.
+            writeBy = deadline | 1;
+            watch.run();
+            flushLocked();
+            return true;
+        } finally {
+            writeBy = 0;
+            writeLock.unlock();
+        }
+    }
+
+    /** An interrupt does not end the wait; it is kept for the caller. */
+    private boolean lockBy(final long deadline) {
+        if (writeLock.tryLock()) {
+            return true;
+        }
+        boolean interrupted = false;
+        try {
             while (true) {
-                final byte[] full;
-                final int count;
-                fillLock.lock();
                 try {
-                    if (filled == 0) {
-                        return;
-                    }
-                    full = filling;
-                    count = filled;
-                    filling = spare;
-                    filled = 0;
-                } finally {
-                    fillLock.unlock();
-                }
-                try {
-                    write(full, count);
-                } finally {
-                    budget.tryResize(full.length, 0);
-                    spare = full.length <= KEPT_BYTES ? full : new byte[FIRST_BYTES];
+                    return writeLock.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (final InterruptedException e) {
+                    interrupted = true;
                 }
             }
         } finally {
-            writeLock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void flushLocked() throws IOException {
+        while (true) {
+            final byte[] full;
+            final int count;
+            fillLock.lock();
+            try {
+                if (filled == 0) {
+                    return;
+                }
+                full = filling;
+                count = filled;
+                filling = spare;
+                filled = 0;
+            } finally {
+                fillLock.unlock();
+            }
+            try {
+                write(full, count);
+            } finally {
+                budget.tryResize(full.length, 0);
+                spare = full.length <= KEPT_BYTES ? full : new byte[FIRST_BYTES];
+            }
         }
     }
 

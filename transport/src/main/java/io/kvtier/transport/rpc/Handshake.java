@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.Printable;
 import io.kvtier.transport.SharedSecret;
 import java.io.IOException;
 import java.security.MessageDigest;
@@ -15,6 +16,8 @@ final class Handshake {
     /** Bodies of these frames are small whatever a peer says. */
     private static final int MAX_BODY = 4096;
     private static final int MAX_NAME = 256;
+    /** Longest text of a failure that is told on. */
+    private static final int MAX_TEXT = 8192;
     private static final int NO_SECRET = 0;
     private static final int HMAC = 1;
     private static final int PROOF_BYTES = 32;
@@ -98,7 +101,7 @@ final class Handshake {
         send(RpcFrame.WELCOME, new MessageWriter().array(2)
             .bytes(secret == null ? new byte[0] : secret.proof(SERVER, RpcFrame.VERSION, theirs, mine))
             .number(maxBody));
-        return new Peer(name, maxBody);
+        return new Peer(Printable.of(name), maxBody);
     }
 
     private static byte[] nonce() {
@@ -121,15 +124,17 @@ final class Handshake {
             throw new RpcException(RpcStatus.MALFORMED, "a frame of type " + in.type() + " came during the handshake; "
                 + type + " was expected", null);
         }
-        return new MessageReader(in.body());
+        return new MessageReader(in.takeBody());
     }
 
     /** The exception that a FAILURE frame tells of. */
     static RpcException failure(final FrameInput frame) {
-        final MessageReader reader = new MessageReader(frame.body());
+        final byte[] body = frame.takeBody();
+        final MessageReader reader = new MessageReader(body);
         reader.begin();
-        final String text = reader.text(frame.body().length);
-        return RpcException.received(frame.code(), text);
+        final String text = reader.text(body.length);
+        return RpcException.received(frame.code(), Printable.of(text.length() <= MAX_TEXT ? text
+            : text.substring(0, MAX_TEXT)));
     }
 
     static byte[] failureBody(final String message) {

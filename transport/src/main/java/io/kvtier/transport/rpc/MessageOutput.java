@@ -13,13 +13,19 @@ import org.msgpack.core.buffer.MessageBufferOutput;
 final class MessageOutput implements MessageBufferOutput {
     private static final int FIRST_BYTES = 512;
     /** What JVMs refuse to make arrays of. */
-    private static final int MAX_BYTES = Integer.MAX_VALUE - 8;
+    static final int MAX_BYTES = Integer.MAX_VALUE - 8;
 
+    private final int limit;
     private byte[] array = new byte[FIRST_BYTES];
     /** Over all of the array. */
     private MessageBuffer whole = MessagePackLibrary.wrap(array);
     /** Before this stands what the library is done with. */
     private int done;
+
+    /** One of a message that has at most so many bytes. */
+    MessageOutput(final int limit) {
+        this.limit = Math.min(limit, MAX_BYTES);
+    }
 
     byte[] array() {
         return array;
@@ -56,10 +62,11 @@ final class MessageOutput implements MessageBufferOutput {
     private void ensureRoom(final int bytes) {
         if (array.length - done < bytes) {
             final long needed = (long) done + bytes;
-            if (needed > MAX_BYTES) {
-                throw new IllegalStateException("a message of more than 2 GiB; send it in parts");
+            if (needed > limit) {
+                throw new RpcException(RpcStatus.INTERNAL, "a message of more than " + limit + " bytes; send it, or"
+                    + " ask for it, in parts", null);
             }
-            array = Arrays.copyOf(array, (int) Math.min(Math.max(needed, 2L * array.length), MAX_BYTES));
+            array = Arrays.copyOf(array, (int) Math.min(Math.max(needed, 2L * array.length), limit));
             whole = MessagePackLibrary.wrap(array);
         }
     }

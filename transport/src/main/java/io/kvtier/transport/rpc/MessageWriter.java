@@ -15,14 +15,26 @@ import org.msgpack.core.MessagePacker;
  * <p><b>Threading:</b> for one thread. May be {@linkplain #clear() cleared} and used again.
  */
 public final class MessageWriter {
-    private final MessageOutput output = new MessageOutput();
-    private final MessagePacker packer = MessagePackLibrary.newPacker(output);
+    private final MessageOutput output;
+    private final MessagePacker packer;
     /** What the packer does not count any more. */
     private int before;
 
     /** An empty message. */
     public MessageWriter() {
+        this(MessageOutput.MAX_BYTES);
+    }
+
+    /**
+     * An empty message that does not grow beyond what its reader takes: what would make it ends with INTERNAL,
+     * and the message is none after that.
+     *
+     * @param maxBytes most bytes.
+     */
+    public MessageWriter(final int maxBytes) {
         // The array grows as values are written.
+        output = new MessageOutput(maxBytes);
+        packer = MessagePackLibrary.newPacker(output);
     }
 
     /**

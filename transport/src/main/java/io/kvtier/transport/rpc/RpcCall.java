@@ -10,10 +10,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * blocks, except on the connection's own thread, where it may wait for the peer to read.
  */
 public final class RpcCall {
+    private static final byte[] NO_BYTES = {};
+
     private final ServerConnection owner;
     private final int method;
     private final long id;
-    private final byte[] body;
+    private volatile byte[] body;
     private final long limitMs;
     private final boolean counted;
     private final long receivedNanos = System.nanoTime();
@@ -24,7 +26,7 @@ public final class RpcCall {
         this.owner = owner;
         this.method = in.code();
         this.id = in.id();
-        this.body = in.body();
+        this.body = in.takeBody();
         this.limitMs = in.limitMs();
         this.counted = counted;
     }
@@ -45,6 +47,18 @@ public final class RpcCall {
      */
     public byte[] body() {
         return body;
+    }
+
+    /**
+     * The request, for who needs it once: from then on it is no part of the call. A call that is answered later, like
+     * thousands of others, should not keep what it was asked with until then.
+     *
+     * @return MessagePack; nothing at the second time.
+     */
+    public byte[] takeBody() {
+        final byte[] taken = body;
+        body = NO_BYTES;
+        return taken;
     }
 
     /**

@@ -12,7 +12,7 @@ import javax.net.ssl.SSLContext;
  * @param name             what the server's log calls this client.
  * @param secret           the shared secret, or null.
  * @param tls              certificates, or null for no TLS; the server's certificate must name the host.
- * @param connectTimeoutMs milliseconds for connecting, and for each answer of TLS and handshake.
+ * @param connectTimeoutMs milliseconds for connecting, TLS and handshake together.
  * @param backoffMs        milliseconds before connecting again after it failed; doubled with each failure.
  * @param maxBackoffMs     milliseconds that it grows to.
  * @param maxBodyBytes     largest reply taken.

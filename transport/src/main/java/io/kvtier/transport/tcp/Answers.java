@@ -92,6 +92,24 @@ final class Answers {
         }
     }
 
+    /** When the first export was closed that a read still holds; 0 for none. */
+    long closedNanos() {
+        long first = 0;
+        for (final Answer answer : inBatch) {
+            first = earlier(first, answer.export);
+        }
+        for (final Answer answer : queue) {
+            first = earlier(first, answer.export);
+        }
+        return first;
+    }
+
+    /** When an export was closed, or the time given if that is before; 0 for neither. */
+    static long earlier(final long nanos, final ExportedSegment export) {
+        final long closed = export == null ? 0 : export.closedNanos();
+        return nanos == 0 || closed != 0 && closed - nanos < 0 ? closed : nanos;
+    }
+
     /** Nothing more is said; the connection is closed. */
     void drop() {
         batchSent();

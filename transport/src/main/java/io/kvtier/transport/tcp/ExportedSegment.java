@@ -11,7 +11,7 @@ import java.util.function.Consumer;
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> keeps its region from being released until it is closed and the
  * last request on it has ended. <b>Blocking:</b> {@link #close()} waits for running requests, each of which ends or
- * loses its connection within the server's {@code requestMs} for a frame.
+ * loses its connection within the server's {@code requestMs} from then on, however its client goes about it.
  */
 public final class ExportedSegment implements AutoCloseable {
     private final String name;
@@ -22,6 +22,7 @@ public final class ExportedSegment implements AutoCloseable {
     private final Consumer<ExportedSegment> unlist;
     private final CountDownLatch released = new CountDownLatch(1);
     private final RefCount uses;
+    private volatile long closedNanos;
 
     /** An export over a region that was retained for it. */
     ExportedSegment(final String name, final String address, final HostMemory region, final AccessToken token,
@@ -83,6 +84,10 @@ public final class ExportedSegment implements AutoCloseable {
      */
     @Override
     public void close() {
+        if (closedNanos == 0) {
+            // The lowest bit is set, so that no moment is taken for none.
+            closedNanos = System.nanoTime() | 1;
+        }
         unlist.accept(this);
         uses.close();
         boolean interrupted = false;
@@ -97,6 +102,11 @@ public final class ExportedSegment implements AutoCloseable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** When it was closed, of {@link System#nanoTime()}; 0 while it is open. */
+    long closedNanos() {
+        return closedNanos;
     }
 
     HostMemory region() {

@@ -37,6 +37,7 @@ final class FrameWriter {
     private int first;
     private boolean sealed;
     private long bytes;
+    private long gone;
 
     FrameWriter(final Views views) {
         this.views = views;
@@ -58,6 +59,16 @@ final class FrameWriter {
     /** Whether another header with a small body, and a piece, fit the batch; never once writing has begun. */
     boolean hasRoom() {
         return !sealed && pieces < PIECES && bytes < MAX_BATCH_BYTES && heads.remaining() >= ROOM;
+    }
+
+    /** How many bytes have been added so far, ever. */
+    long added() {
+        return gone + bytes;
+    }
+
+    /** How many of them the socket has taken. */
+    long gone() {
+        return gone;
     }
 
     /** Adds a header. */
@@ -104,6 +115,7 @@ final class FrameWriter {
         final long written = count - first == 1 ? channel.write(batch[first])
             : channel.write(batch, first, count - first);
         bytes -= written;
+        gone += written;
         while (first < count && !batch[first].hasRemaining()) {
             first++;
         }

@@ -1,5 +1,6 @@
 package io.kvtier.transport.tcp;
 
+import io.kvtier.transport.Printable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketAddress;
@@ -351,7 +352,8 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         final int code = in.code();
         final boolean ok = code == Status.OK.code();
         if (ok && (request.type == Wire.READ || request.type == Wire.OPEN)
-            || request.type == Wire.WRITE && request.moved < request.length && !request.aborted) {
+            || request.type == Wire.WRITE && (request.moved < request.length && !request.aborted
+            || connection.out().gone() < request.sentTo)) {
             throw new PeerException(Status.PROTOCOL, "the server sent status " + code + " to request " + request.id
                 + " too early");
         }
@@ -380,7 +382,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
     }
 
     private static String text(final FrameReader in) {
-        return new String(in.body(), StandardCharsets.UTF_8);
+        return Printable.of(new String(in.body(), StandardCharsets.UTF_8));
     }
 
     /** The oldest request has been answered. */

@@ -32,6 +32,8 @@ final class Request {
     LaneHandles.Handle handle;
     /** Bytes that were received, or handed to the socket. */
     long moved;
+    /** Where the last byte of a write, or of its end, lies in what the connection sends. */
+    long sentTo;
     boolean started;
     boolean aborted;
     /** Until when a cancelled write may keep its connection; 0 when it was not cancelled. */
@@ -79,6 +81,7 @@ final class Request {
         id = 0;
         handle = null;
         moved = 0;
+        sentTo = 0;
         started = false;
         aborted = false;
         graceNanos = 0;

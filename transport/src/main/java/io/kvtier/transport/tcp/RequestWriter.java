@@ -63,12 +63,14 @@ final class RequestWriter {
         if (request.graceNanos != 0) {
             out.header(Wire.ABORT, 0, request.id, 0, 0, 0);
             request.aborted = true;
+            request.sentTo = out.added();
             return;
         }
         final int count = (int) Math.min(chunkBytes, request.length - request.moved);
         out.header(Wire.DATA, 0, request.id, request.moved, 0, count);
         out.piece(request.region, request.localOffset + request.moved, count);
         request.moved += count;
+        request.sentTo = out.added();
         if (request.moved < request.length) {
             sending = request;
         }

@@ -445,10 +445,15 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
         try {
             if (out.isEmpty()) {
                 answers.fillSmall(out);
-                final byte[] text = Status.body(why.getMessage());
-                out.header(Wire.STATUS, why.code(), 0, 0, 0, text.length);
-                out.body(text);
-                out.write(connection.channel());
+                if (!out.hasRoom()) {
+                    out.write(connection.channel());
+                }
+                if (out.hasRoom()) {
+                    final byte[] text = Status.body(why.getMessage());
+                    out.header(Wire.STATUS, why.code(), 0, 0, 0, text.length);
+                    out.body(text);
+                    out.write(connection.channel());
+                }
                 connection.channel().shutdownOutput();
                 // What the client has said must be read, or closing would reset the connection under the text.
                 connection.channel().read(ByteBuffer.allocate(Wire.HEADER_BYTES + Wire.MAX_BODY));
@@ -461,6 +466,14 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
     }
 
     private long due() {
+        final long due = usuallyDue();
+        final long closed = Answers.earlier(answers.closedNanos(), writing == null ? null : writing.export);
+        // Whoever closes an export waits for its requests, however many frames on time they still have.
+        final long closing = closed + TimeUnit.MILLISECONDS.toNanos(limits.requestMs());
+        return closed != 0 && closing - due < 0 ? closing : due;
+    }
+
+    private long usuallyDue() {
         if (state == State.HELLO || state == State.PROOF) {
             return acceptedNanos + TimeUnit.MILLISECONDS.toNanos(limits.handshakeMs());
         }

@@ -31,9 +31,15 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Leases, holds, searches and removals. */
 @ExtendWith(LeakCheck.class)
@@ -301,6 +307,35 @@ class MasterRemovalTest {
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.RemoveMatching("", hard, true, 0));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.Find("", hard, true, 0));
         assertEquals(41, rig.removeMatching("", "", false), "nothing has been leased");
+    }
+
+    /** They need more steps than there is time for, and none of them is a look at a character of the key. */
+    static Stream<String> blind() {
+        return Stream.of("(?:^|^)".repeat(60) + "(?!)", "(?:\\z|\\z)".repeat(60) + "(?!)", "(|)".repeat(60) + "(?!)",
+            "^.*" + "(?:a?|b?)".repeat(60) + "c", "(?:^{2147483647}){2147483647}", "(?:(?:){2147483647}){2147483647}",
+            "(?:$?\\G?)".repeat(60) + "(?!)",
+            "(?<=(?:^|^)" + "(?:^|^)".repeat(60) + "(?!))");
+    }
+
+    /** One client that sends such a one must not stop the master for all the others. */
+    @ParameterizedTest
+    @MethodSource("blind")
+    @Timeout(value = 1, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldRefuseAPatternThatTakesTimeWithoutLookingAtTheKey(final String pattern) {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.put(BOB, "kkkk", UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.Find("", pattern, true, 0));
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.RemoveMatching("", pattern, true, 0));
+        assertEquals(1, rig.removeMatching("", "", false), "nothing has been leased");
+    }
+
+    /** What cannot be rewritten so that it looks at the key. */
+    @ParameterizedTest
+    @ValueSource(strings = {"(k)\\1", "(?<a>k)\\k<a>", "(?x)k # comment (", "(?ix:k)", "[]k]", "[k&&&a]", "\\c\\Q(\\E",
+        "k\\b{g}"})
+    void shouldRefuseAPatternThatIsNotForKeys(final String pattern) {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new ObjectCommand.Find("", pattern, true, 0));
     }
 
     /** About 100,000 steps on each of these keys, none of which has a match. */

@@ -14,9 +14,11 @@ import io.kvtier.store.protocol.TaskCommand.MarkTask;
 import io.kvtier.store.protocol.TaskCommand.QueryTask;
 import io.kvtier.store.protocol.TaskCommand.Task;
 import io.kvtier.store.protocol.TaskCommand.TaskStatus;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -67,6 +69,14 @@ class TaskTest {
             fetch(TenantRig.ANN, 10));
         assertEquals(List.of(), fetch(TenantRig.ANN, 10), "it is handed out once");
         assertEquals(List.of(other), fetch(TenantRig.BEN, 10).stream().map(Task::id).toList());
+    }
+
+    /** A name a million times over is kept as long as the task is known. */
+    @Test
+    void shouldKeepEachTargetOfATaskOnce() {
+        rig.apply(new CreateTask(Kind.COPY, TenantRig.key("acme/0"), "a",
+            Stream.concat(Collections.nCopies(1000, "c").stream(), Stream.of("b", "c")).toList()));
+        assertEquals(List.of("c", "b"), fetch(TenantRig.ANN, 1).getFirst().targets());
     }
 
     @Test

@@ -6,7 +6,8 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * A regular expression that the keys of one part of a scan are searched for. A step is a look at a character. A part
+ * A regular expression that the keys of one part of a scan are searched for. A step is a look at a character, without
+ * which {@link SearchPattern} lets no search get on; with a pattern of thousands of characters it is several. A part
  * that has taken many ends with the bucket that it is at; a pattern that takes too many on a key, or on the keys of one
  * bucket, is refused: the clients that send them must not be able to stop the master.
  */
@@ -18,19 +19,28 @@ final class KeyPattern {
     /** Steps of all keys of a part: some ten milliseconds. */
     private static final long MAX_PART_STEPS = 10_000_000;
 
+    /** Characters of a pattern that may be tried in vain between two looks; more of them make a look cost more. */
+    private static final int CHEAP_CHARACTERS = 1024;
+
+    private final String text;
     private final Pattern pattern;
+    private final int stepsOfALook;
     private long steps;
 
-    private KeyPattern(final Pattern pattern) {
+    private KeyPattern(final String text, final Pattern pattern) {
+        this.text = text;
         this.pattern = pattern;
+        this.stepsOfALook = 1 + text.length() / CHEAP_CHARACTERS;
     }
 
     static KeyPattern of(final String pattern) {
         if (pattern.isEmpty()) {
-            return new KeyPattern(null);
+            return new KeyPattern(pattern, null);
         }
         try {
-            return new KeyPattern(Pattern.compile(pattern));
+            // First as it is: what is wrong with it is told by where that stands in it.
+            Pattern.compile(pattern);
+            return new KeyPattern(pattern, Pattern.compile(SearchPattern.of(pattern)));
         } catch (final PatternSyntaxException e) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "'" + pattern + "' is no regular expression: "
                 + e.getDescription() + " at position " + e.getIndex(), e);
@@ -47,7 +57,7 @@ final class KeyPattern {
         try {
             return pattern.matcher(new Counted(key, until)).find();
         } catch (final StackOverflowError e) {
-            throw tooHard(pattern.pattern());
+            throw tooHard(text);
         }
     }
 
@@ -62,8 +72,8 @@ final class KeyPattern {
     }
 
     private StoreException tooMany() {
-        return steps < MAX_PART_STEPS ? tooHard(pattern.pattern()) : new StoreException(ErrorCode.INVALID_PARAMS,
-            "the regular expression '" + pattern.pattern() + "' needs more than " + MAX_PART_STEPS
+        return steps < MAX_PART_STEPS ? tooHard(text) : new StoreException(ErrorCode.INVALID_PARAMS,
+            "the regular expression '" + text + "' needs more than " + MAX_PART_STEPS
                 + " steps on the keys of one part of the scan; use one with fewer repetitions, or that begins with ^");
     }
 
@@ -74,35 +84,36 @@ final class KeyPattern {
 
     /** A text that counts how often it is looked at. */
     private final class Counted implements CharSequence {
-        private final CharSequence text;
+        private final CharSequence key;
         private final long until;
 
-        Counted(final CharSequence text, final long until) {
-            this.text = text;
+        Counted(final CharSequence key, final long until) {
+            this.key = key;
             this.until = until;
         }
 
         @Override
         public int length() {
-            return text.length();
+            return key.length();
         }
 
         @Override
         public char charAt(final int index) {
-            if (++steps > until) {
+            steps += stepsOfALook;
+            if (steps > until) {
                 throw tooMany();
             }
-            return text.charAt(index);
+            return key.charAt(index);
         }
 
         @Override
         public CharSequence subSequence(final int start, final int end) {
-            return new Counted(text.subSequence(start, end), until);
+            return new Counted(key.subSequence(start, end), until);
         }
 
         @Override
         public String toString() {
-            return text.toString();
+            return key.toString();
         }
     }
 }

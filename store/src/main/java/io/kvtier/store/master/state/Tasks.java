@@ -70,7 +70,7 @@ final class Tasks {
         }
         final long id = ++lastId;
         final Task task = new Task(id, command.kind(), command.key(), command.source(),
-            List.copyOf(command.targets()));
+            List.copyOf(new LinkedHashSet<>(command.targets())));
         final Job job = new Job(task, clientId, nowMs);
         pending.put(id, job);
         queues.computeIfAbsent(clientId, client -> new LinkedHashMap<>()).put(id, job);

@@ -46,7 +46,7 @@ public final class RemoteMaster implements Master, AutoCloseable {
     private final RpcClient calls;
     private final RpcClient waits;
     private final WireCodec codec = new WireCodec();
-    private final WriterPool writers = new WriterPool();
+    private final WriterPool writers = new WriterPool(Integer.MAX_VALUE);
     private volatile boolean closed;
 
     /**

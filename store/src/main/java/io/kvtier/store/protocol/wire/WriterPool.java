@@ -13,9 +13,15 @@ public final class WriterPool {
 
     private final ManyToManyConcurrentArrayQueue<MessageWriter> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
 
-    /** An empty pool. */
-    public WriterPool() {
-        // Writers are made when they are needed.
+    private final int maxBytes;
+
+    /**
+     * An empty pool.
+     *
+     * @param maxBytes most bytes of a message.
+     */
+    public WriterPool(final int maxBytes) {
+        this.maxBytes = maxBytes;
     }
 
     /**
@@ -25,7 +31,7 @@ public final class WriterPool {
      */
     public MessageWriter take() {
         final MessageWriter kept = free.poll();
-        return kept != null ? kept : new MessageWriter();
+        return kept != null ? kept : new MessageWriter(maxBytes);
     }
 
     /**
