@@ -118,7 +118,7 @@ public sealed interface TaskCommand<R> extends Command<R> {
      * @param clientId who carried it out.
      * @param taskId   the task.
      * @param success  whether it is done.
-     * @param message  why not, for people.
+     * @param message  why not, for people; the first 1,024 characters are kept.
      */
     record MarkTask(UUID clientId, long taskId, boolean success, String message) implements TaskCommand<Ack> {
     }

@@ -79,6 +79,16 @@ class TaskTest {
         assertEquals(List.of("c", "b"), fetch(TenantRig.ANN, 1).getFirst().targets());
     }
 
+    /** Ten thousand ended tasks are kept, with why each of them failed. */
+    @Test
+    void shouldKeepTheBeginningOfWhyATaskFailed() {
+        final long id = rig.apply(copy("acme/0"));
+        fetch(TenantRig.ANN, 1);
+        rig.apply(new MarkTask(TenantRig.ANN, id, false, "no room" + ".".repeat(60_000)));
+        final String why = rig.apply(new QueryTask(id)).message();
+        assertTrue(why.startsWith("no room...") && why.length() <= 1024, "of " + why.length() + " characters");
+    }
+
     @Test
     void shouldHandTasksOutInOrderAndNoMoreThanAskedFor() {
         final List<Long> ids = List.of(rig.apply(copy("acme/0")), rig.apply(copy("acme/1")), rig.apply(copy("acme/2")));

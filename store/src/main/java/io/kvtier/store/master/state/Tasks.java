@@ -24,6 +24,9 @@ import java.util.UUID;
  * says how it went. So a task that ends here for want of time leaves nothing behind that has to be cleaned up.
  */
 final class Tasks {
+    /** Characters that are kept of why a task failed. */
+    private static final int MAX_MESSAGE = 1024;
+
     private final MasterSettings.Tasks limits;
     private final Effects effects;
     private long lastId;
@@ -176,7 +179,7 @@ final class Tasks {
             starved.clear();
         }
         job.status = status;
-        job.message = message;
+        job.message = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE);
         finished.put(job.task.id(), job);
         if (finished.size() > limits.finished()) {
             finished.remove(finished.keySet().iterator().next());
