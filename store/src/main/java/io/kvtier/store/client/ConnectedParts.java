@@ -70,7 +70,8 @@ final class ConnectedParts {
     private Replications replications;
     private volatile Mounts mounts;
     private Liveness liveness;
-    private WorkLoop work;
+    /** Read by the thread of chores, which runs before this is made. */
+    private volatile WorkLoop work;
     private boolean closed;
 
     ConnectedParts(final ConnectConfig config, final MasterLink master, final Gate gate) {

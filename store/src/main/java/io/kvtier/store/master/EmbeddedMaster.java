@@ -2,6 +2,7 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.WorkKind;
@@ -14,14 +15,20 @@ import java.util.function.LongSupplier;
  * A master in the process of its only client: the calling thread applies its command under one lock.
  *
  * <p><b>Threading:</b> thread-safe. A command linearizes at its application under the lock; effects are delivered by
- * the same thread after the lock is released, so a listener may call back. <b>Blocking:</b> for other callers'
+ * the same thread after the lock is released, also when the command was refused, so a listener may call back. Time
+ * passes with the commands: there is no thread for it, and nothing that ends with time matters before the next command.
+ * <b>Blocking:</b> for other callers'
  * commands, which move no bytes and wait for nothing. A {@link ReentrantLock} rather than a monitor: a virtual thread
  * that waits for it does not pin its carrier on any JDK.
  */
 public final class EmbeddedMaster implements Master, AutoCloseable {
+    /** How often time is let pass at most, of the clock: each part of it is short. */
+    private static final long TICK_MS = 10;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Effects listener;
     private final RunningState state;
+    private long nextTickMs = Long.MIN_VALUE;
 
     /**
      * A master with an empty state.
@@ -31,31 +38,43 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
      * @param listener told of effects, on the thread that applied the command, without the lock.
      */
     public EmbeddedMaster(final MasterSettings settings, final LongSupplier clockMs, final Effects listener) {
+        this(RunningState.empty(settings, 1, clockMs), listener);
+    }
+
+    /** Over any state. */
+    EmbeddedMaster(final RunningState state, final Effects listener) {
+        this.state = state;
         this.listener = listener;
-        this.state = RunningState.empty(settings, 1, clockMs);
     }
 
     @Override
     public <R> R apply(final Command<R> command) {
-        final R reply;
-        final Map<UUID, Integer> work;
-        final boolean space;
         lock.lock();
         try {
             state.readClock();
-            reply = state.apply(command);
-            work = state.effects().takeWork();
-            space = state.effects().takeSpaceFreed();
+            letTimePass();
+            return state.apply(command);
         } finally {
+            final Map<UUID, Integer> work = state.effects().takeWork();
+            final boolean space = state.effects().takeSpaceFreed();
             lock.unlock();
+            tell(work, space);
         }
+    }
+
+    private void letTimePass() {
+        if (!state.isClosed() && state.nowMs() >= nextTickMs) {
+            nextTickMs = state.apply(new AdminCommand.Tick()).busy() ? state.nowMs() : state.nowMs() + TICK_MS;
+        }
+    }
+
+    private void tell(final Map<UUID, Integer> work, final boolean space) {
         if (!work.isEmpty()) {
             work.forEach(this::tell);
         }
         if (space) {
             listener.spaceFreed();
         }
-        return reply;
     }
 
     /** Frees the state. A second call does nothing; a command afterwards is refused. */
