@@ -48,7 +48,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A master as a process: started, asked over both of its ports, and ended. */
 class MasterProcessTest {
     /** Of each crowd; ten thousand come to the servers themselves, in tests without processes between. */
-    private static final int ATTEMPTS = 2000;
+    private static final int ATTEMPTS = 600;
     private static final Pattern READY = Pattern.compile("kvtier master ready: calls "
         + "(127\\.0\\.0\\.1|0\\.0\\.0\\.0):(\\d+), https?://(127\\.0\\.0\\.1|0\\.0\\.0\\.0):(\\d+), cluster (\\S+)");
     private static final UUID CLIENT = new UUID(1, 2);
@@ -262,7 +262,7 @@ class MasterProcessTest {
     }
 
     @Test
-    void shouldServeCallsAndHttpWhileThousandsOfClientsComeToEither() throws IOException, InterruptedException {
+    void shouldServeCallsAndHttpWhileHundredsOfClientsComeToEither() throws IOException, InterruptedException {
         final byte[] half = "GET /health HTTP/1.1\r\nHost: a\r\n".getBytes(StandardCharsets.US_ASCII);
         try (Running master = start(Map.of(), List.of("-Dsun.net.httpserver.maxReqTime=2",
             "-Dsun.net.httpserver.idleInterval=3"),
