@@ -107,7 +107,8 @@ final class Starved {
     }
 
     private static void takeAllBuffers() {
-        for (int bytes = 1 << 20; bytes > 0; bytes /= 2) {
+        // Each refusal takes the JDK half a second; a connection wants more than the smallest of these.
+        for (int bytes = 1 << 20; bytes >= 1 << 12; bytes /= 16) {
             try {
                 while (true) {
                     TAKEN.add(ByteBuffer.allocateDirect(bytes));
