@@ -345,7 +345,9 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         }
         request.segment.opened(in.length(), in.code() == Wire.READ_WRITE, welcome.maxRequestBytes());
         end();
-        owner.opened(request);
+        if (request.opening != null) {
+            request.opening.complete(request.segment);
+        }
     }
 
     private void status(final FrameReader in, final Request request) throws PeerException {

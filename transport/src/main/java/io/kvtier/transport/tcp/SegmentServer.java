@@ -54,8 +54,7 @@ public final class SegmentServer implements AutoCloseable {
         this.address = (InetSocketAddress) channel.getLocalAddress();
         try {
             for (int i = 0; i < config.ioThreads(); i++) {
-                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { },
-                    () -> false));
+                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }));
             }
         } catch (final RuntimeException | Error e) {
             loops.forEach(Loop::stop);
