@@ -46,7 +46,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @ExtendWith(LeakCheck.class)
 class ClusterFaultsTest {
-    private static final int ROUNDS = Integer.getInteger("kvtier.faults.rounds", 5);
+    private static final int ROUNDS = Integer.getInteger("kvtier.faults.rounds", 3);
     private static final long SEED = Long.getLong("kvtier.faults.seed", 1);
     private static final String MASTER = "master";
     private static final List<String> NODES = List.of("one", "two", "three");

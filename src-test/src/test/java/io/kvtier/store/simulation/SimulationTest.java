@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Many seeds of the simulation; CONTRIBUTING.md says how to run more, and how to look at one. */
 @ExtendWith(LeakCheck.class)
 class SimulationTest {
-    private static final int SEEDS = Integer.getInteger("kvtier.simulation.seeds", 1200);
+    private static final int SEEDS = Integer.getInteger("kvtier.simulation.seeds", 600);
     private static final int FIRST = Integer.getInteger("kvtier.simulation.first", 1);
     private static final int SHOWN = 5;
 
