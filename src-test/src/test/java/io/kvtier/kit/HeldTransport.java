@@ -28,6 +28,7 @@ public final class HeldTransport implements Transport {
     private volatile Throwable openFailure;
     private volatile Throwable closeFailure;
     private volatile Throwable submitFailure;
+    private volatile Throwable cancelFailure;
     private volatile Throwable checkFailure;
     private volatile Throwable flushFailure;
     private volatile String problem;
@@ -113,6 +114,11 @@ public final class HeldTransport implements Transport {
         flushFailure = failure;
     }
 
+    /** Lets cancel throw a runtime exception or an error, after it was noted; null to let it be. */
+    public void failCancel(final Throwable failure) {
+        cancelFailure = failure;
+    }
+
     /** What check says of every slice; null for nothing wrong. */
     public void refuse(final String words) {
         problem = words;
@@ -157,6 +163,7 @@ public final class HeldTransport implements Transport {
     @Override
     public void cancel(final Slice slice) {
         cancels.add(slice);
+        throwIfAny(cancelFailure);
     }
 
     @Override

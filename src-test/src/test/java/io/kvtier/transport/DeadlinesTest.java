@@ -15,6 +15,8 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Time limits of transfers that come and go in any order, on a thread that is seldom woken. */
 @ExtendWith(LeakCheck.class)
@@ -103,6 +105,22 @@ class DeadlinesTest {
 
         assertLate(transfer, 50);
         assertEquals(0, engine.outstanding());
+        files.forget();
+    }
+
+    /** Nobody else would end what is late: the thread must not end with the first transport that has a fault. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldGoOnStoppingWhenATransportCannotBeTold(final boolean error) {
+        files.failCancel(error ? new LinkageError("a test's error") : new IllegalStateException("a test's exception"));
+        assertLate(within(1), 0);
+        while (files.cancels().isEmpty()) {
+            Thread.onSpinWait();
+        }
+
+        files.failCancel(null);
+        assertLate(within(1), 1);
+        assertEquals(2, files.cancels().size());
         files.forget();
     }
 

@@ -1,5 +1,6 @@
 package io.kvtier.transport;
 
+import java.lang.System.Logger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +38,7 @@ final class Deadlines implements AutoCloseable {
     private record Late(Transfer transfer, long round, long timeoutMs) {
     }
 
+    private static final Logger LOG = System.getLogger(Deadlines.class.getName());
     private static final long LEAST_SLEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -125,10 +127,17 @@ final class Deadlines implements AutoCloseable {
     private void run() {
         final List<Late> late = new ArrayList<>();
         while (awaitLate(late)) {
-            for (final Late one : late) {
-                one.transfer().late(one.round(), one.timeoutMs());
-            }
+            late.forEach(Deadlines::stop);
             late.clear();
+        }
+    }
+
+    private static void stop(final Late late) {
+        try {
+            late.transfer().late(late.round(), late.timeoutMs());
+        } catch (final RuntimeException | Error e) {
+            // A transport that cannot be told. The thread lives on: nobody else would end what is late.
+            LOG.log(Logger.Level.ERROR, "a transfer that is late could not be stopped; it ends by itself", e);
         }
     }
 
