@@ -16,6 +16,7 @@ import io.kvtier.store.storage.StoredValue;
 import io.kvtier.transport.TransferEngine;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
 /**
@@ -38,7 +39,9 @@ final class DiskTier implements AutoCloseable {
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
-    /** Up to which number values that the master has forgotten are gone; of the offloader's thread. */
+    /** Held while values that the master has forgotten are removed; before the backend's locks and the master's. */
+    private final ReentrantLock dropping = new ReentrantLock();
+    /** Up to which number they are gone; under the lock. */
     private long dropsDone;
 
     /**
@@ -103,17 +106,23 @@ final class DiskTier implements AutoCloseable {
 
     /**
      * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
-     * By the offloader's thread, so that nothing that is removed is stored again meanwhile.
+     * By the offloader's thread, and in an embedded store by whoever has removed or replaced something, one at a time. A
+     * value that is stored meanwhile is wanted: the backend asks the master before it commits one.
      *
      * @throws StoreException FILE_WRITE_FAIL when a removal could not be written down: the master is not told, and
      *                        names them all again.
      */
     void removeDropped() {
-        DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
-        while (!drops.values().isEmpty()) {
-            removeAll(drops.values());
-            dropsDone = drops.last();
-            drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+        dropping.lock();
+        try {
+            DiskCommand.Drops drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+            while (!drops.values().isEmpty()) {
+                removeAll(drops.values());
+                dropsDone = drops.last();
+                drops = master.apply(new DiskCommand.FetchDrops(clientId, STEP, dropsDone));
+            }
+        } finally {
+            dropping.unlock();
         }
     }
 
