@@ -1,5 +1,9 @@
 package io.kvtier.transport;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -133,6 +137,20 @@ final class SegmentRegistry {
     private void checkOpen() {
         if (closed) {
             throw new IllegalStateException("the transfer engine is closed");
+        }
+    }
+
+    /** What tells a file from the one that had its name before, and who shows another token; null for neither. */
+    static Object identity(final SegmentAddress address, final AccessToken token) {
+        if (address.kind() == Segment.Kind.REMOTE) {
+            return token;
+        }
+        try {
+            final Object file = Files.readAttributes(Path.of(address.path()), BasicFileAttributes.class).fileKey();
+            return address.kind() == Segment.Kind.SHARED && file != null ? List.of(file, token) : file;
+        } catch (final IOException e) {
+            // Opening it will say what is wrong with it.
+            return null;
         }
     }
 }

@@ -2,11 +2,7 @@ package io.kvtier.transport;
 
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
-import java.io.IOException;
 import java.lang.System.Logger;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
@@ -133,7 +129,7 @@ public final class TransferEngine implements AutoCloseable {
      */
     public Segment openSegment(final String address, final AccessToken token) {
         final SegmentAddress parsed = SegmentAddress.parse(address);
-        return open(new SegmentTarget(parsed, null, token), identity(parsed, token));
+        return open(new SegmentTarget(parsed, null, token), SegmentRegistry.identity(parsed, token));
     }
 
     /**
@@ -444,20 +440,6 @@ public final class TransferEngine implements AutoCloseable {
     private Segment open(final SegmentTarget target, final Object identity) {
         final OpenSegment wanted = new OpenSegment(target, identity, Map.of(), Map.of());
         return new Segment(this, registry, registry.share(wanted, () -> opened(target, identity)));
-    }
-
-    /** What tells a file from the one that had its name before, and who shows another token; null for neither. */
-    private static Object identity(final SegmentAddress address, final AccessToken token) {
-        if (address.kind() == Segment.Kind.REMOTE) {
-            return token;
-        }
-        try {
-            final Object file = Files.readAttributes(Path.of(address.path()), BasicFileAttributes.class).fileKey();
-            return address.kind() == Segment.Kind.SHARED && file != null ? List.of(file, token) : file;
-        } catch (final IOException e) {
-            // Opening it will say what is wrong with it.
-            return null;
-        }
     }
 
     private OpenSegment opened(final SegmentTarget target, final Object identity) {

@@ -113,9 +113,33 @@ public final class ExportedSegment implements AutoCloseable {
         return region;
     }
 
-    /** Begins a request; false when the export is closed. Paired with {@link #endUse()}. */
-    boolean tryUse() {
-        return uses.tryAcquire();
+    /**
+     * Begins a request, which is ended by {@link #endUse()}.
+     *
+     * @param offset first byte, as it came.
+     * @param length bytes, not negative.
+     * @param write  whether it writes.
+     * @return null when it can be done, else why it was not begun.
+     */
+    Status begin(final long offset, final long length, final boolean write) {
+        final long size = region.byteSize();
+        if (offset < 0 || offset > size || length > size - offset) {
+            return Status.OUT_OF_RANGE;
+        }
+        if (write && permission != Permission.READ_WRITE) {
+            return Status.READ_ONLY;
+        }
+        return uses.tryAcquire() ? null : Status.EXPORT_CLOSED;
+    }
+
+    /** In words for the client why a request was not begun. */
+    String why(final Status refusal, final long offset, final long length) {
+        return switch (refusal) {
+            case OUT_OF_RANGE -> length + " bytes at offset " + Long.toUnsignedString(offset)
+                + " are not inside the segment '" + name + "' of " + region.byteSize() + " bytes";
+            case READ_ONLY -> "the segment '" + name + "' is exported to be read only";
+            default -> "the export of the segment '" + name + "' was closed; open it again";
+        };
     }
 
     void endUse() {

@@ -358,27 +358,12 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
 
     /** Null when the request can be done; it then holds the export. */
     private static Status refusal(final FrameReader in, final ExportedSegment export, final boolean write) {
-        if (export == null) {
-            return Status.BAD_HANDLE;
-        }
-        final long size = export.region().byteSize();
-        if (in.offset() < 0 || in.offset() > size || in.length() > size - in.offset()) {
-            return Status.OUT_OF_RANGE;
-        }
-        if (write && export.permission() != Permission.READ_WRITE) {
-            return Status.READ_ONLY;
-        }
-        return export.tryUse() ? null : Status.EXPORT_CLOSED;
+        return export == null ? Status.BAD_HANDLE : export.begin(in.offset(), in.length(), write);
     }
 
     private static String text(final FrameReader in, final ExportedSegment export, final Status refusal) {
-        return switch (refusal) {
-            case BAD_HANDLE -> "handle " + in.code() + " is not open on this connection";
-            case OUT_OF_RANGE -> in.length() + " bytes at offset " + Long.toUnsignedString(in.offset())
-                + " are not inside the segment '" + export.name() + "' of " + export.region().byteSize() + " bytes";
-            case READ_ONLY -> "the segment '" + export.name() + "' is exported to be read only";
-            default -> "the export of the segment '" + export.name() + "' was closed; open it again";
-        };
+        return export == null ? "handle " + in.code() + " is not open on this connection"
+            : export.why(refusal, in.offset(), in.length());
     }
 
     private void data(final FrameReader in) throws PeerException {
