@@ -1,5 +1,6 @@
 package io.kvtier.bindings.cuda;
 
+import io.kvtier.bindings.Arenas;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.RefCount;
@@ -135,17 +136,7 @@ public final class PinnedMemory implements AutoCloseable {
     }
 
     private void free() {
-        if (!arena.scope().isAlive()) {
-            return;
-        }
-        try {
-            arena.close();
-        } catch (final IllegalStateException e) {
-            // Closed by another thread in between, or in use.
-            if (arena.scope().isAlive()) {
-                throw e;
-            }
-        }
+        Arenas.close(arena);
     }
 
     private static void countedOff(final long byteSize, final Runnable free) {

@@ -1,5 +1,6 @@
 package io.kvtier.bindings.posix;
 
+import io.kvtier.bindings.Arenas;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import java.lang.foreign.Arena;
@@ -137,17 +138,7 @@ public final class Mapping implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!arena.scope().isAlive()) {
-            return;
-        }
-        try {
-            arena.close();
-        } catch (final IllegalStateException e) {
-            // Closed by another thread in between, or in use.
-            if (arena.scope().isAlive()) {
-                throw e;
-            }
-        }
+        Arenas.close(arena);
     }
 
     private static long positive(final long length) {

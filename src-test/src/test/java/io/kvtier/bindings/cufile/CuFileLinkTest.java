@@ -21,23 +21,7 @@ class CuFileLinkTest {
 
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final PosixFile file = PosixFile.inMemory("link");
-    private int held = 1;
-    private final HeldStream stream = new HeldStream() {
-        @Override
-        public long handle() {
-            return 1;
-        }
-
-        @Override
-        public void await() {
-            // Nothing is in it.
-        }
-
-        @Override
-        public void release() {
-            held--;
-        }
-    };
+    private final CountedStream stream = new CountedStream().hold();
 
     @AfterEach
     void close() {
@@ -69,7 +53,7 @@ class CuFileLinkTest {
         try (CuFileDriver driver = without("streamRegister").open(CuFileConfig.DEFAULT)) {
             assertThrows(LinkageError.class, () -> CuFileStream.register(driver, stream, true));
         }
-        assertEquals(0, held);
+        assertEquals(0, stream.held());
     }
 
     @Test
@@ -85,6 +69,6 @@ class CuFileLinkTest {
                     () -> CuFileStreamTransfer.submit(false, handle, 0, buffer, 0, LENGTH, stream));
             }
         }
-        assertEquals(0, held);
+        assertEquals(0, stream.held());
     }
 }

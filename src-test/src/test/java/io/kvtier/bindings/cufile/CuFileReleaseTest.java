@@ -86,29 +86,14 @@ class CuFileReleaseTest {
     @Test
     void shouldLetFileAndStreamGoWhenTheMemoryCannotBeLetGo() {
         final CuFileBuffer buffer = registered();
-        final int[] held = {1};
-        final CuFileStreamTransfer transfer = CuFileStreamTransfer.submit(false, handle, 0, buffer, 0, ENTRY,
-            new HeldStream() {
-                @Override
-                public long handle() {
-                    return 1;
-                }
-
-                @Override
-                public void await() {
-                    // All that is in it is done.
-                }
-
-                @Override
-                public void release() {
-                    held[0]--;
-                }
-            });
+        final CountedStream stream = new CountedStream();
+        final CuFileStreamTransfer transfer =
+            CuFileStreamTransfer.submit(false, handle, 0, buffer, 0, ENTRY, stream.hold());
         buffer.close();
 
         assertThrows(CuFileException.class, transfer::close);
 
-        assertEquals(0, held[0]);
+        assertEquals(0, stream.held());
         driver.giveBack();
     }
 

@@ -20,8 +20,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /** Transfers in the order of a stream, and its registration, over a stream that counts who holds it. */
 @ExtendWith(LeakCheck.class)
 class CuFileStreamTest {
-    private static final long STREAM = 0xabc0;
-
     private final SimulatedCuFile simulated = new SimulatedCuFile();
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment memory = arena.allocate(64 << 10, 4096);
@@ -33,35 +31,6 @@ class CuFileStreamTest {
     private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
     private final CountedStream stream = new CountedStream();
 
-    private static final class CountedStream implements HeldStream {
-        private int held;
-        private int waits;
-        private RuntimeException failure;
-
-        CountedStream hold() {
-            held++;
-            return this;
-        }
-
-        @Override
-        public long handle() {
-            return STREAM;
-        }
-
-        @Override
-        public void await() {
-            waits++;
-            if (failure != null) {
-                throw failure;
-            }
-        }
-
-        @Override
-        public void release() {
-            held--;
-        }
-    }
-
     @AfterEach
     void close() {
         buffer.close();
@@ -69,7 +38,7 @@ class CuFileStreamTest {
         file.close();
         driver.close();
         arena.close();
-        assertEquals(0, stream.held);
+        assertEquals(0, stream.held());
         assertEquals(0, simulated.live());
         assertEquals(0, simulated.opens());
     }
@@ -89,13 +58,13 @@ class CuFileStreamTest {
         buffer.close();
         handle.close();
         assertEquals(2, simulated.live());
-        assertEquals(1, stream.held);
+        assertEquals(1, stream.held());
         assertEquals(4096, read.result());
         assertEquals(3, memory.get(ValueLayout.JAVA_BYTE, 4095));
         read.close();
         read.close();
         assertEquals(0, simulated.live());
-        assertEquals(4, stream.waits);
+        assertEquals(4, stream.waits());
         assertThrows(IllegalStateException.class, read::result);
     }
 
@@ -107,13 +76,13 @@ class CuFileStreamTest {
             assertThrows(CuFileException.class, () -> submit(false, 4096)).name());
         handle.close();
         assertThrows(IllegalStateException.class, () -> submit(false, 4096));
-        assertEquals(0, stream.held);
+        assertEquals(0, stream.held());
     }
 
     @Test
     void shouldLetEverythingGoWhenTheStreamHasFailed() {
         final CuFileStreamTransfer transfer = submit(false, 4096);
-        stream.failure = new IllegalStateException("the stream has failed");
+        stream.fail(new IllegalStateException("the stream has failed"));
         assertThrows(IllegalStateException.class, transfer::close);
         transfer.close();
     }
@@ -121,14 +90,14 @@ class CuFileStreamTest {
     @Test
     void shouldRegisterTheStreamWithWhatIsKnownOfItsTransfers() {
         final CuFileStream plain = CuFileStream.register(driver, stream.hold(), false);
-        assertEquals(7, simulated.stream(STREAM));
+        assertEquals(7, simulated.stream(CountedStream.HANDLE));
         try (CuFileStreamTransfer odd = plain.submit(false, handle, 1, buffer, 2, 3)) {
             assertEquals(3, odd.result());
         }
         plain.close();
-        assertNull(simulated.stream(STREAM));
+        assertNull(simulated.stream(CountedStream.HANDLE));
         try (CuFileStream aligned = CuFileStream.register(driver, stream.hold(), true)) {
-            assertEquals(15, simulated.stream(STREAM));
+            assertEquals(15, simulated.stream(CountedStream.HANDLE));
             for (final long[] odd : new long[][] {{1, 0, 4096}, {0, 1, 4096}, {0, 0, 4095}}) {
                 final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
                     () -> aligned.submit(true, handle, odd[0], buffer, odd[1], odd[2]));
@@ -146,21 +115,21 @@ class CuFileStreamTest {
         final CuFileStreamTransfer transfer = registered.submit(false, handle, 0, buffer, 0, 4096);
         registered.close();
         registered.close();
-        assertEquals(7, simulated.stream(STREAM));
+        assertEquals(7, simulated.stream(CountedStream.HANDLE));
         assertThrows(IllegalStateException.class, () -> registered.submit(false, handle, 0, buffer, 0, 4096));
         assertEquals(4096, transfer.result());
         transfer.close();
-        assertNull(simulated.stream(STREAM));
+        assertNull(simulated.stream(CountedStream.HANDLE));
     }
 
     @Test
     void shouldHoldNothingWhenTheRegistrationIsRefused() {
         simulated.refuse("streamRegister", CuFileTypes.CU_FILE_INVALID_VALUE(), 0);
         assertThrows(CuFileException.class, () -> CuFileStream.register(driver, stream.hold(), false));
-        assertEquals(0, stream.held);
+        assertEquals(0, stream.held());
         final CuFileStream registered = CuFileStream.register(driver, stream.hold(), false);
-        simulated.streamDeregister(STREAM);
+        simulated.streamDeregister(CountedStream.HANDLE);
         assertThrows(CuFileException.class, registered::close);
-        assertEquals(0, stream.held);
+        assertEquals(0, stream.held());
     }
 }
