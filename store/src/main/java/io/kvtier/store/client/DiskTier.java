@@ -106,8 +106,8 @@ final class DiskTier implements AutoCloseable {
 
     /**
      * Removes what the master has forgotten, and tells it so. What was named in an answer that is lost is named again.
-     * By the offloader's thread, and in an embedded store by whoever has removed or replaced something, one at a time. A
-     * value that is stored meanwhile is wanted: the backend asks the master before it commits one.
+     * By the offloader's thread, and in an embedded store by whoever has removed or replaced something, one at a time.
+     * A value that is stored meanwhile is wanted: the backend asks the master before it commits one.
      *
      * @throws StoreException FILE_WRITE_FAIL when a removal could not be written down: the master is not told, and
      *                        names them all again.
