@@ -208,25 +208,29 @@ final class DiskTier implements AutoCloseable {
             return Move.failed("it is not on the disk any more");
         }
         if (lease.value().size() != size) {
-            lease.close();
-            dropUnreadable(key, version, replicaId);
+            try (lease) {
+                dropUnreadable(lease, replicaId);
+            }
             return Move.failed("it has another size on the disk");
         }
         return DiskRead.start(this, key, replicaId, lease, room, receiver, alone);
     }
 
-    /** Forgets a value whose bytes could not be read or were wrong. */
-    void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
-        master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
-        removeQuietly(key, version);
-    }
-
-    /** Nobody waits for the removal; after a restart the value is found, is not wanted or fails again, and goes. */
-    private void removeQuietly(final ObjectKey key, final long version) {
+    /**
+     * Forgets a copy whose bytes could not be read or were wrong. Between the two steps the value may be copied down
+     * anew from elsewhere: that copy is not the one that is held, and stays.
+     *
+     * @param lease     the hold with which it was read, still open.
+     * @param replicaId the replica that was read.
+     */
+    void dropUnreadable(final StorageBackend.ReadLease lease, final long replicaId) {
+        final StoredValue value = lease.value();
+        master.apply(new ObjectCommand.ReplicaUnreadable(value.key(), value.version(), replicaId));
         try {
-            backend.remove(key, version);
+            lease.discard();
         } catch (final StoreException e) {
-            LOG.log(System.Logger.Level.WARNING, "the removal of value " + key + " could not be written", e);
+            // Nobody waits for it; after a restart the value is found, is not wanted or fails again, and goes.
+            LOG.log(System.Logger.Level.WARNING, "the removal of value " + value.key() + " could not be written", e);
         }
     }
 

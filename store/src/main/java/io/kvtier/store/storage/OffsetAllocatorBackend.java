@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.agrona.CloseHelper;
 
 /**
@@ -146,10 +147,14 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     @Override
     public void remove(final ObjectKey key, final long version) {
+        remove(key, () -> index.remove(key, version));
+    }
+
+    private void remove(final ObjectKey key, final Supplier<StoredValue> taking) {
         logThread.call(() -> {
             logLock.lock();
             try {
-                final StoredValue gone = index.remove(key, version);
+                final StoredValue gone = taking.get();
                 if (gone != null) {
                     append(List.of(IndexRecord.removed(gone)));
                 } else if (log.isDamaged()) {
@@ -438,6 +443,11 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         @Override
         public Transfer read(final RegionSlice target, final boolean alone) {
             return data.read(held.value(), target, alone);
+        }
+
+        @Override
+        public void discard() {
+            remove(held.value().key(), () -> index.remove(held));
         }
 
         @Override
