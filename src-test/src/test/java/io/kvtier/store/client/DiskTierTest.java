@@ -28,6 +28,7 @@ import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.Uninterrupted;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -88,15 +89,7 @@ class DiskTierTest {
         tasks.add(new OffloadTask(KEY, VERSION, 1, new ReplicaDescriptor.Memory(
             SegmentAddress.local(UUID.randomUUID()), 0, SIZE)));
         tier.workQueued(WorkKind.OFFLOADS);
-        assertEquals(OffloadResult.STORED, next());
-    }
-
-    private OffloadResult next() {
-        try {
-            return offloaded.take();
-        } catch (final InterruptedException e) {
-            throw new AssertionError(e);
-        }
+        assertEquals(OffloadResult.STORED, Uninterrupted.get(offloaded::take));
     }
 
     /** Null when the value was read and is right, else why not. */

@@ -4,6 +4,7 @@ import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.RareLog;
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -222,21 +223,13 @@ public final class SegmentServer implements AutoCloseable {
 
     private void awaitConnections() {
         long left = TimeUnit.MILLISECONDS.toNanos(config.closeTimeoutMs());
-        boolean interrupted = false;
         lock.lock();
         try {
             while (connectionCount.get() > 0 && left > 0) {
-                try {
-                    left = connectionEnded.awaitNanos(left);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+                left = Uninterrupted.awaitNanos(connectionEnded, left);
             }
         } finally {
             lock.unlock();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 
