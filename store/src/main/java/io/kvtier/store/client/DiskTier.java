@@ -13,11 +13,11 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.TransferEngine;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
-import org.agrona.CloseHelper;
 
 /**
  * A client's disk: transfer engine, backend, staging memory and the offloader.
@@ -54,33 +54,29 @@ final class DiskTier implements AutoCloseable {
     record Wanted(ReadRequest request, ReadReply object, long replicaId) {
     }
 
-    private DiskTier(final DiskSettings settings, final UUID clientId, final Master master, final ReplicaMemory memory,
-        final Counters counters, final TransferEngine engine, final StorageBackend backend) {
+    private DiskTier(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+        final ReplicaMemory memory, final Counters counters) {
         this.clientId = clientId;
         this.settings = settings;
         this.master = master;
         this.memory = memory;
         this.counters = counters;
-        this.engine = engine;
-        this.backend = backend;
-        this.staging = new Staging();
-        this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
-            this::removeDropped);
+        try (Closings opened = new Closings()) {
+            this.engine = opened.keep(FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
+                settings.closeTimeoutMs()), TransferEngine::close);
+            this.backend = opened.keep(OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(
+                settings.directory(), settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine,
+                hooks.files()), StorageBackend::close);
+            this.staging = opened.keep(new Staging(), Staging::close);
+            this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
+                this::removeDropped);
+            opened.stayOpen();
+        }
     }
 
     static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        final TransferEngine engine = FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
-            settings.closeTimeoutMs());
-        StorageBackend backend = null;
-        try {
-            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
-                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, hooks.files());
-            return new DiskTier(settings, clientId, master, memory, counters, engine, backend);
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(backend, engine);
-            throw e;
-        }
+        return new DiskTier(settings, hooks, clientId, master, memory, counters);
     }
 
     /**
