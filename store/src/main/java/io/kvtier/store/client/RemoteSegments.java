@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.storage.SyncGroup;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.TransferEngine;
