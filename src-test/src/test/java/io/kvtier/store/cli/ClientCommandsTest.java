@@ -66,6 +66,19 @@ class ClientCommandsTest {
     }
 
     @Test
+    void shouldSayWhatIsWrongInTheConfigurationOfTheTransports() {
+        System.setProperty("MC_TENT_CONF", "{\"transports\": {\"tcp\": {\"max_retry_count\": \"often\"}}}");
+        try {
+            final CommandRun command = run("stat", "key");
+            assertEquals(2, command.status());
+            assertEquals("kvtier stat: INVALID_PARAMS: MC_TENT_CONF: 'transports/tcp/max_retry_count' is often; it "
+                + "must be a whole number from 0 to 1000\n", command.err());
+        } finally {
+            System.clearProperty("MC_TENT_CONF");
+        }
+    }
+
+    @Test
     void shouldSayInAWordWhyItDidNot() throws IOException {
         final Path file = Files.write(directory.resolve("value"), PatternBytes.of(1, 10));
         run("put", "key", file.toString()).done();

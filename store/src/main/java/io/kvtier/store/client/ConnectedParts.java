@@ -8,17 +8,10 @@ import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.transport.Gate;
-import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.Transport;
 import io.kvtier.transport.rpc.RpcClientConfig;
 import io.kvtier.transport.rpc.RpcServerConfig;
-import io.kvtier.transport.shm.ShmTransport;
 import io.kvtier.transport.tcp.SegmentServerConfig;
-import io.kvtier.transport.tcp.TcpConfig;
-import io.kvtier.transport.tcp.TcpRetry;
-import io.kvtier.transport.tcp.TcpTimeouts;
-import io.kvtier.transport.tcp.TcpTransport;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,7 +34,6 @@ import org.agrona.CloseHelper;
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
     private static final long OWNER_LEASE_MS = 5_000;
-    private static final TcpRetry ONCE_MORE = new TcpRetry(1, 50, 500);
     private static final long IDLE_MS = 60_000;
 
     private final ConnectConfig config;
@@ -82,31 +74,32 @@ final class ConnectedParts {
 
     /** Opens everything; when this throws, {@link #close} gives back what was opened. */
     void open(final StoreHooks hooks) {
-        // Before anything else: a master that does not answer is what goes wrong most often.
+        final Engines engines = Engines.connected(hooks, config);
+        // Before anything is opened: a master that does not answer is what goes wrong most often.
         final PingReply first = master.apply(ping(""));
         if (first.leaseMs() <= 0) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gives no leases, without which "
                 + "a reader in another process cannot know whether the bytes it read are still those of its value; "
                 + "give the master a lease of some seconds");
         }
-        engine = openEngine();
+        engine = engines.memory();
         segments = new RemoteSegments(engine);
         staging = new Staging();
         final boolean serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
-        exports = serves ? new Exports(segmentServer(), config.advertisedHost()) : null;
+        exports = serves ? new Exports(engines.overTcp() ? segmentServer() : null, config.advertisedHost()) : null;
         lent = config.memoryBytes() == 0 ? null
-            : new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm());
+            : new LentMemory(exports, config.segmentName(), config.memoryBytes(), engines.shared());
         memory = new ConnectedMemory(lent, segments, engine, staging);
         lentDevices = LentDevices.open(clientId, master, config.nof(), hooks.files());
-        devices = new BlockDevices(master, lentDevices.endpoints(), () -> FileEngines.open(hooks, true,
-            config.ioThreads(), config.closeTimeoutMs()), staging, config.transferTimeoutMs());
+        devices = new BlockDevices(master, lentDevices.endpoints(), () -> engines.files(true,
+            config.ioThreads()), staging, config.transferTimeoutMs());
         replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
         owners = new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging, counters,
             config.rpcTimeoutMs(), config.transferTimeoutMs()));
         if (config.diskBytes() > 0) {
-            disk = DiskTier.open(DiskSettings.of(config), hooks, clientId, master, memory, counters);
+            disk = DiskTier.open(DiskSettings.of(config), engines, clientId, master, memory, counters);
             endpoint = new OwnerEndpoint(rpcServer(), exports,
-                new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk);
+                new OwnerEndpoint.Buffers(config.stagingBytes(), engines.shared(), OWNER_LEASE_MS), disk);
         }
         mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpointAddress());
         // Again, with the endpoint.
@@ -123,17 +116,6 @@ final class ConnectedParts {
 
     private Ping ping(final String address) {
         return new Ping(clientId, config.name(), config.hostId(), address);
-    }
-
-    private TransferEngine openEngine() {
-        final List<Transport> transports = new ArrayList<>();
-        if (config.shm()) {
-            transports.add(new ShmTransport());
-        }
-        transports.add(new TcpTransport(TcpConfig.DEFAULT.withSecret(config.secret()).withRetry(ONCE_MORE)
-            .withTimeouts(new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS))));
-        return TransferEngine.open(new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()),
-            transports);
     }
 
     private SegmentServerConfig segmentServer() {

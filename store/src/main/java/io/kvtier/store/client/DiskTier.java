@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
@@ -13,6 +14,7 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
+import io.kvtier.transport.Registration;
 import io.kvtier.transport.TransferEngine;
 import java.util.List;
 import java.util.UUID;
@@ -39,6 +41,8 @@ final class DiskTier implements AutoCloseable {
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
+    /** Memory that devices were told of. */
+    private List<Registration> prepared = List.of();
     /** Held while values that the master has forgotten are removed; before the backend's locks and the master's. */
     private final ReentrantLock dropping = new ReentrantLock();
     /** Up to which number they are gone; under the lock. */
@@ -68,19 +72,31 @@ final class DiskTier implements AutoCloseable {
             this::removeDropped);
     }
 
-    static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+    static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        final TransferEngine engine = FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
-            settings.closeTimeoutMs());
+        final TransferEngine engine = engines.files(settings.directIo(), settings.ioThreads());
         StorageBackend backend = null;
+        DiskTier tier = null;
         try {
             backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
-                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, hooks.files());
-            return new DiskTier(settings, clientId, master, memory, counters, engine, backend);
+                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, engines.opener());
+            tier = new DiskTier(settings, clientId, master, memory, counters, engine, backend);
+            tier.prepare();
+            return tier;
         } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(backend, engine);
+            if (tier == null) {
+                CloseHelper.closeAll(backend, engine);
+            } else {
+                CloseHelper.closeAll(tier);
+            }
             throw e;
         }
+    }
+
+    private void prepare() {
+        final HostRegion lasting = memory.lasting();
+        prepared = Engines.prepare(engine, lasting == null ? List.of(staging.pool())
+            : List.of(staging.pool(), lasting));
     }
 
     /**
@@ -272,6 +288,18 @@ final class DiskTier implements AutoCloseable {
         return offloader.isRunning() || engine.abandoned();
     }
 
+    private void closeBackend() {
+        try {
+            backend.close();
+        } finally {
+            // What a device still writes to stays as it is, as the engine leaves it too.
+            if (engine.outstanding() == 0) {
+                CloseHelper.closeAll(prepared);
+                prepared = List.of();
+            }
+        }
+    }
+
     @Override
     public void close() {
         offloader.close();
@@ -279,7 +307,7 @@ final class DiskTier implements AutoCloseable {
             return;
         }
         try (engine) {
-            backend.close();
+            closeBackend();
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
                 + settings.directory() + " could not be written anew; what was durable before still is", e);

@@ -77,6 +77,7 @@ public final class EmbeddedStore extends ClientStore {
      */
     public static EmbeddedStore open(final StoreConfig config, final StoreHooks hooks) {
         NativeAccess.require(UnsafeBuffer.class);
+        final Engines engines = Engines.embedded(hooks, config.closeTimeoutMs());
         final UUID clientId = UUID.randomUUID();
         final UUID segmentId = UUID.randomUUID();
         final Signals signals = new Signals();
@@ -94,7 +95,7 @@ public final class EmbeddedStore extends ClientStore {
                 SegmentCommand.Medium.MEMORY, config.memoryBytes(), StoreConfig.UNIT_BYTES,
                 SegmentAddress.local(segmentId), true)));
             if (config.diskBytes() != 0) {
-                disk = DiskTier.open(DiskSettings.of(config), hooks, clientId, master, memory, counters);
+                disk = DiskTier.open(DiskSettings.of(config), engines, clientId, master, memory, counters);
                 signals.disk = disk;
                 disk.mount("");
             }

@@ -81,10 +81,10 @@ final class OwnerEndpoint implements AutoCloseable {
      * Memory for readers, and when it is theirs no longer.
      *
      * @param bytes   how much.
-     * @param shared  whether processes of this host map it.
+     * @param shared  where processes of this host map it; null when they do not.
      * @param leaseMs milliseconds for which a value stays in it.
      */
-    record Buffers(long bytes, boolean shared, long leaseMs) {
+    record Buffers(long bytes, SharedMemory shared, long leaseMs) {
     }
 
     /**
@@ -109,9 +109,8 @@ final class OwnerEndpoint implements AutoCloseable {
         this.leaseMs = buffers.leaseMs();
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
-        this.region = buffers.shared()
-            ? SharedMemory.create(capacity, token.bytes())
-            : HostRegion.allocate(NativeTag.BOUNCE, capacity);
+        this.region = buffers.shared() == null ? HostRegion.allocate(NativeTag.BOUNCE, capacity)
+            : buffers.shared().create(capacity, token.bytes());
         ExtentAllocator made = null;
         Exports.Export exported = null;
         try {
