@@ -77,7 +77,7 @@ class ReplicationsTest {
 
     private void open(final ConnectConfig base, final boolean shm, final String... others) {
         final ConnectConfig config = cluster.config().name("a").memoryBytes(4 << 20).shm(shm)
-            .timeouts(base.rpcTimeoutMs(), base.transferTimeoutMs()).build();
+            .timeouts(base.timeouts().rpcMs(), base.timeouts().transferMs()).build();
         link = new FaultyLink(config);
         carriers.add(ConnectedStore.open(config, StoreHooks.SYSTEM, link));
         for (final String name : others) {

@@ -85,21 +85,22 @@ final class ConnectedParts {
         engine = engines.memory();
         segments = new RemoteSegments(engine);
         staging = new Staging();
-        final boolean serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
-        exports = serves ? new Exports(engines.overTcp() ? segmentServer() : null, config.advertisedHost()) : null;
-        lent = config.memoryBytes() == 0 ? null
-            : new LentMemory(exports, config.segmentName(), config.memoryBytes(), engines.shared());
+        final boolean serves = config.lending().memoryBytes() > 0 || config.disk().bytes() > 0;
+        exports = !serves ? null
+            : new Exports(engines.overTcp() ? segmentServer() : null, config.listening().advertised());
+        lent = config.lending().memoryBytes() == 0 ? null
+            : new LentMemory(exports, config.lending().segmentName(), config.lending().memoryBytes(), engines.shared());
         memory = new ConnectedMemory(lent, segments, engine, staging);
         lentDevices = LentDevices.open(clientId, master, config.nof(), hooks.files());
         devices = new BlockDevices(master, lentDevices.endpoints(), () -> engines.files(true,
-            config.ioThreads()), staging, config.transferTimeoutMs());
-        replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
+            config.disk().ioThreads()), staging, config.timeouts().transferMs());
+        replications = new Replications(clientId, master, memory, staging, config.timeouts().transferMs());
         owners = new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging, counters,
-            config.rpcTimeoutMs(), config.transferTimeoutMs()));
-        if (config.diskBytes() > 0) {
+            config.timeouts().rpcMs(), config.timeouts().transferMs()));
+        if (config.disk().bytes() > 0) {
             disk = DiskTier.open(DiskSettings.of(config), engines, clientId, master, memory, counters);
             endpoint = new OwnerEndpoint(rpcServer(), exports,
-                new OwnerEndpoint.Buffers(config.stagingBytes(), engines.shared(), OWNER_LEASE_MS), disk);
+                new OwnerEndpoint.Buffers(config.lending().stagingBytes(), engines.shared(), OWNER_LEASE_MS), disk);
         }
         mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpointAddress());
         // Again, with the endpoint.
@@ -115,29 +116,30 @@ final class ConnectedParts {
     }
 
     private Ping ping(final String address) {
-        return new Ping(clientId, config.name(), config.hostId(), address);
+        return new Ping(clientId, config.identity().name(), config.identity().hostId(), address);
     }
 
     private SegmentServerConfig segmentServer() {
-        return SegmentServerConfig.DEFAULT.at(config.bindHost(), 0).withSecret(config.secret())
-            .withInsecure(config.open()).withCloseTimeoutMs(Math.min(config.closeTimeoutMs(), IDLE_MS));
+        return SegmentServerConfig.DEFAULT.at(config.listening().host(), 0).withSecret(config.security().secret())
+            .withInsecure(config.security().open()).withCloseTimeoutMs(Math.min(config.timeouts().closeMs(), IDLE_MS));
     }
 
     private RpcServerConfig rpcServer() {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
-        return new RpcServerConfig(new InetSocketAddress(config.bindHost(), 0), config.secret(), config.tls(), false,
-            config.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.closeTimeoutMs(), base.stallTimeoutMs());
+        final ConnectConfig.Security security = config.security();
+        return new RpcServerConfig(new InetSocketAddress(config.listening().host(), 0), security.secret(),
+            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
+            config.timeouts().closeMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {
-        final RpcClientConfig base = RpcClientConfig.of(owner.host(), owner.port(), config.name())
-            .withSecret(config.secret());
-        return config.tls() == null ? base : base.withTls(config.tls());
+        final RpcClientConfig base = RpcClientConfig.of(owner.host(), owner.port(), config.identity().name())
+            .withSecret(config.security().secret());
+        return config.security().tls() == null ? base : base.withTls(config.security().tls());
     }
 
     private String endpointAddress() {
-        return endpoint == null ? "" : HostPort.of(config.advertisedHost(), endpoint.listening());
+        return endpoint == null ? "" : HostPort.of(config.listening().advertised(), endpoint.listening());
     }
 
     private Liveness.Duties duties() {
@@ -198,11 +200,11 @@ final class ConnectedParts {
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
         final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, owners,
-            counters), new Reader.Terms(false, config.verify(), config.transferTimeoutMs()));
+            counters), new Reader.Terms(false, config.verify(), config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
-            new WaitingStarts(master, gate, counters, config.putTimeoutMs()), memory, devices,
-            counters, config.transferTimeoutMs());
-        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.tenant());
+            new WaitingStarts(master, gate, counters, config.timeouts().putMs()), memory, devices,
+            counters, config.timeouts().transferMs());
+        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.identity().tenant());
     }
 
     private Locality locality() {

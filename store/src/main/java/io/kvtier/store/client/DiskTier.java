@@ -74,12 +74,14 @@ final class DiskTier implements AutoCloseable {
 
     static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        final TransferEngine engine = engines.files(settings.directIo(), settings.ioThreads());
+        final TransferEngine engine = engines.files(settings.disk().directIo(),
+            settings.disk().ioThreads());
         StorageBackend backend = null;
         DiskTier tier = null;
         try {
-            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
-                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, engines.opener());
+            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.disk().directory(),
+                settings.disk().bytes(), settings.disk().highWatermark(), settings.disk().lowWatermark()), engine,
+                engines.opener());
             tier = new DiskTier(settings, clientId, master, memory, counters, engine, backend);
             tier.prepare();
             return tier;
@@ -105,7 +107,7 @@ final class DiskTier implements AutoCloseable {
      * @param endpoint where this client answers reads of others; empty in the process of the master.
      */
     void mount(final String endpoint) {
-        master.apply(new DiskCommand.MountDisk(clientId, endpoint, settings.bytes()));
+        master.apply(new DiskCommand.MountDisk(clientId, endpoint, settings.disk().bytes()));
         final List<StoredValue> found = backend.stored();
         for (int from = 0; from < found.size(); from += STEP) {
             final List<StoredValue> part = found.subList(from, Math.min(found.size(), from + STEP));
@@ -310,7 +312,7 @@ final class DiskTier implements AutoCloseable {
             closeBackend();
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
-                + settings.directory() + " could not be written anew; what was durable before still is", e);
+                + settings.disk().directory() + " could not be written anew; what was durable before still is", e);
         } finally {
             if (!engine.abandoned()) {
                 staging.close();

@@ -83,18 +83,18 @@ public final class EmbeddedStore extends ClientStore {
         final Signals signals = new Signals();
         final Counters counters = new Counters();
         final Gate gate = new Gate();
-        final EmbeddedMemory memory = new EmbeddedMemory(config.hugePages()
-            ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memoryBytes())
-            : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes()));
+        final EmbeddedMemory memory = new EmbeddedMemory(config.memory().hugePages()
+            ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memory().bytes())
+            : HostRegion.allocate(NativeTag.HOST_REGION, config.memory().bytes()));
         EmbeddedMaster master = null;
         DiskTier disk = null;
         try {
-            master = new EmbeddedMaster(MasterSettings.embedded(config.highWatermark(), config.evictionRatio(),
-                config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(), signals);
+            master = new EmbeddedMaster(MasterSettings.embedded(config.memory().highWatermark(),
+                config.memory().evictionRatio(), config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(), signals);
             master.apply(new SegmentCommand.Mount(clientId, new SegmentCommand.SegmentSpec("memory",
-                SegmentCommand.Medium.MEMORY, config.memoryBytes(), StoreConfig.UNIT_BYTES,
+                SegmentCommand.Medium.MEMORY, config.memory().bytes(), StoreConfig.UNIT_BYTES,
                 SegmentAddress.local(segmentId), true)));
-            if (config.diskBytes() != 0) {
+            if (config.disk().bytes() != 0) {
                 disk = DiskTier.open(DiskSettings.of(config), engines, clientId, master, memory, counters);
                 signals.disk = disk;
                 disk.mount("");

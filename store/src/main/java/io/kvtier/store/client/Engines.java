@@ -66,12 +66,12 @@ final class Engines {
 
     /** For a store that other processes have a part in. Either side may say no to shared memory. */
     static Engines connected(final StoreHooks hooks, final ConnectConfig config) {
-        final TcpConfig tcp = TcpConfig.DEFAULT.withSecret(config.secret()).withRetry(ONCE_MORE)
-            .withTimeouts(new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS));
+        final TcpConfig tcp = TcpConfig.DEFAULT.withSecret(config.security().secret()).withRetry(ONCE_MORE)
+            .withTimeouts(new TcpTimeouts(config.timeouts().rpcMs(), config.timeouts().transferMs(), IDLE_MS));
         final TentConfig unsaid =
-            TentConfig.DEFAULT.withTcp(tcp).withShm(new TentConfig.Shm(config.shm(), ""));
+            TentConfig.DEFAULT.withTcp(tcp).withShm(new TentConfig.Shm(config.lending().shm(), ""));
         final TentConfig tent = read(hooks, unsaid);
-        final boolean shares = config.shm() && tent.shm().enable();
+        final boolean shares = config.lending().shm() && tent.shm().enable();
         if (tent.shm().enable() && !shares) {
             warn("'transports/shm/enable' is true and has no effect: this store is opened without shared memory "
                 + "(--no-shm, or ConnectConfig.Builder.shm)");
@@ -81,7 +81,7 @@ final class Engines {
                 + "false, and this store uses no shared memory: nothing would lead to memory of other processes; set "
                 + "one of 'transports/tcp/enable' and 'transports/shm/enable' to true");
         }
-        return new Engines(hooks, tent, shares, config.closeTimeoutMs());
+        return new Engines(hooks, tent, shares, config.timeouts().closeMs());
     }
 
     private static TentConfig read(final StoreHooks hooks, final TentConfig unsaid) {
