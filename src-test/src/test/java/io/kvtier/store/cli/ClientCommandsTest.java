@@ -10,8 +10,8 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -62,6 +62,19 @@ class ClientCommandsTest {
         assertArrayEquals(value, Files.readAllBytes(back));
         try (Stream<Path> files = Files.list(directory)) {
             assertEquals(2, files.count(), "no part is left");
+        }
+    }
+
+    @Test
+    void shouldSayWhatIsWrongInTheConfigurationOfTheTransports() {
+        System.setProperty("MC_TENT_CONF", "{\"transports\": {\"tcp\": {\"max_retry_count\": \"often\"}}}");
+        try {
+            final CommandRun command = run("stat", "key");
+            assertEquals(2, command.status());
+            assertEquals("kvtier stat: INVALID_PARAMS: MC_TENT_CONF: 'transports/tcp/max_retry_count' is often; it "
+                + "must be a whole number from 0 to 1000\n", command.err());
+        } finally {
+            System.clearProperty("MC_TENT_CONF");
         }
     }
 

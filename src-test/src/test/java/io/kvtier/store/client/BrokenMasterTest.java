@@ -111,7 +111,7 @@ class BrokenMasterTest {
     @Test
     void shouldNotStayInsideMemoryWhoseRangeIsNone() {
         try (Exports exports = new Exports(SegmentServerConfig.DEFAULT, null);
-             LentMemory lent = new LentMemory(exports, "lent", 4 * UNIT, false)) {
+             LentMemory lent = new LentMemory(exports, "lent", 4 * UNIT, null)) {
             final SegmentSpec spec = lent.renew();
             final ConnectedMemory memory = new ConnectedMemory(lent, null, null, null);
             for (final long offset : new long[] {4 * UNIT, Long.MAX_VALUE}) {

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -396,24 +395,6 @@ class ConnectedStoreTest {
         assertTrue(plain.exists(ObjectKey.of("mine", "key")));
         assertEquals(List.of(new Store.Found(ObjectKey.of("mine", "key"), 10)), mine.find(ObjectKey.DEFAULT_TENANT,
             ""));
-    }
-
-    @Test
-    void shouldRefuseSettingsThatMakeNoSense() {
-        assertSetting("memoryBytes", ConnectConfig.builder("h", 1).memoryBytes(1));
-        assertSetting("masterPort", ConnectConfig.builder("h", 0));
-        assertSetting("directory", ConnectConfig.builder("h", 1).disk(null, 1 << 20));
-        assertSetting("diskHighWatermark", ConnectConfig.builder("h", 1).diskWatermarks(0.5, 0.6));
-        assertSetting("name", ConnectConfig.builder("h", 1).name(""));
-        assertSetting("rpcTimeoutMs", ConnectConfig.builder("h", 1).timeouts(0, 1));
-        assertSetting("stagingBytes", ConnectConfig.builder("h", 1).stagingBytes(0));
-        assertNull(ConnectConfig.builder("h", 1).build().secret());
-    }
-
-    private static void assertSetting(final String name, final ConnectConfig.Builder config) {
-        final StoreException e = assertThrows(StoreException.class, config::build);
-        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
-        assertTrue(e.getMessage().contains(name), e.getMessage());
     }
 
     /** Flips a bit in every copy of a value in memory that a client shares. */

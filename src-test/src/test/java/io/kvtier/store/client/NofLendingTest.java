@@ -20,7 +20,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.transport.file.FileOpener;

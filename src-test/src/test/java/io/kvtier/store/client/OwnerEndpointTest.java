@@ -33,7 +33,7 @@ class OwnerEndpointTest {
         try (Exports exports = new Exports(SegmentServerConfig.DEFAULT, null)) {
             // Nobody reads here, so the disk is not asked for anything.
             final OwnerEndpoint endpoint = new OwnerEndpoint(RpcServerConfig.loopback(0), exports,
-                new OwnerEndpoint.Buffers(1 << 20, false, 1), null, clock);
+                new OwnerEndpoint.Buffers(1 << 20, null, 1), null, clock);
             clock.execute(() -> {
                 inside.countDown();
                 awaitDespiteInterrupts(go);

@@ -14,7 +14,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;

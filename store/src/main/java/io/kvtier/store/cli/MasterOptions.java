@@ -37,11 +37,12 @@ final class MasterOptions {
     @Option(names = "--no-shm", description = "Do not use memory that processes of this host share.")
     private boolean noShm;
 
-    @Option(names = "--rpc-timeout-ms", paramLabel = "MS", defaultValue = "5000",
+    @Option(names = "--rpc-timeout-ms", paramLabel = "MS", defaultValue = "" + ConnectConfig.DEFAULT_RPC_TIMEOUT_MS,
         description = "Time for a call (default: ${DEFAULT-VALUE}).")
     private long rpcTimeoutMs;
 
-    @Option(names = "--transfer-timeout-ms", paramLabel = "MS", defaultValue = "20000",
+    @Option(names = "--transfer-timeout-ms", paramLabel = "MS",
+        defaultValue = "" + ConnectConfig.DEFAULT_TRANSFER_TIMEOUT_MS,
         description = "Time for the bytes of one value (default: ${DEFAULT-VALUE}).")
     private long transferTimeoutMs;
 

@@ -20,7 +20,7 @@ interface DiskRoom {
     static DiskRoom take(final DiskTier tier, final ObjectKey key, final long version, final long size) {
         // From before the master is asked: it cannot have begun to count earlier.
         final long askedNanos = System.nanoTime();
-        final PromotionReply promotion = tier.settings().promoteOnHit() ? promotion(tier, key, version)
+        final PromotionReply promotion = tier.settings().disk().promoteOnHit() ? promotion(tier, key, version)
             : PromotionReply.DECLINED;
         if (promotion.accepted()) {
             final ReplicaMemory.OwnRange range = tier.memory().own(promotion.memory(), Units.padded(size));

@@ -82,10 +82,10 @@ final class OwnerEndpoint implements AutoCloseable {
      * Memory for readers, and when it is theirs no longer.
      *
      * @param bytes   how much.
-     * @param shared  whether processes of this host map it.
+     * @param shared  where processes of this host map it; null when they do not.
      * @param leaseMs milliseconds for which a value stays in it.
      */
-    record Buffers(long bytes, boolean shared, long leaseMs) {
+    record Buffers(long bytes, SharedMemory shared, long leaseMs) {
     }
 
     /**
@@ -111,9 +111,8 @@ final class OwnerEndpoint implements AutoCloseable {
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
         try (Closings opened = new Closings()) {
-            this.region = opened.keep(buffers.shared()
-                ? SharedMemory.create(capacity, token.bytes())
-                : HostRegion.allocate(NativeTag.BOUNCE, capacity), HostMemory::close);
+            this.region = opened.keep(buffers.shared() == null ? HostRegion.allocate(NativeTag.BOUNCE, capacity)
+                : buffers.shared().create(capacity, token.bytes()), HostMemory::close);
             this.allocator = opened.keep(ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES),
                 ExtentAllocator::close);
             this.export = opened.keep(exports.export(region, token, Permission.READ_ONLY), Exports.Export::close);

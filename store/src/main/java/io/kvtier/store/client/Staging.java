@@ -51,6 +51,11 @@ final class Staging implements AutoCloseable {
         }
     }
 
+    /** The pool, which most pieces are of. */
+    HostRegion pool() {
+        return pool;
+    }
+
     Piece take(final long size) {
         final long bytes = Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
         final long offset = allocator.allocate(bytes);

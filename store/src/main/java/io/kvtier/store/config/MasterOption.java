@@ -83,8 +83,7 @@ public enum MasterOption {
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
     /** Where values go. */
-    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "ssd_free_ratio_first",
-        "local_first")), "random",
+    ALLOCATION_STRATEGY(new OptionKind.Choice(MasterSettings.Strategy.configNames()), "random",
         "Which segment takes a new value: any, the emptiest of some, the one of some whose owner's SSD is emptiest, or "
             + "one of the writer's host."),
     /** Unfinished puts that another one takes over. */

@@ -1,7 +1,7 @@
 package io.kvtier.store.master;
 
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.state.Effects;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;

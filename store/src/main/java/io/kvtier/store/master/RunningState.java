@@ -2,7 +2,7 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.protocol.Command;
 import java.util.function.LongSupplier;

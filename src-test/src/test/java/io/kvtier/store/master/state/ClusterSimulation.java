@@ -10,6 +10,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.SoftPin;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;

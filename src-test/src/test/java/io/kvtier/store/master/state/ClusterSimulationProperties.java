@@ -1,8 +1,8 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.kit.LeakCheck;
-import io.kvtier.store.master.state.MasterSettings.Eviction;
-import io.kvtier.store.master.state.MasterSettings.Strategy;
+import io.kvtier.store.config.MasterSettings.Eviction;
+import io.kvtier.store.config.MasterSettings.Strategy;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;

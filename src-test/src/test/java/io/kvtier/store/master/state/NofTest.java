@@ -9,6 +9,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.MasterStats;

@@ -1,7 +1,7 @@
 package io.kvtier.store.cli.bench;
 
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.io.InputStream;

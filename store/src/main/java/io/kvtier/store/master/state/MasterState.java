@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.AdminCommand.EvictReply;
 import io.kvtier.store.protocol.AdminCommand.TickReply;

@@ -1,5 +1,6 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
