@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -149,8 +150,11 @@ final class ClientConnection {
     }
 
     private static String reason(final boolean taken, final IOException e) {
+        if (e instanceof UnknownHostException) {
+            return "the host is not known";
+        }
         return taken ? e.getMessage() + "; it took the connection and did not welcome it: if it has too many, or was"
-            + " too slow, its log says so" : e.getMessage();
+            + " too slow, its log says so; is that its port for calls?" : e.getMessage();
     }
 
     private static Socket secure(final Socket plain, final RpcClientConfig config) throws IOException {
