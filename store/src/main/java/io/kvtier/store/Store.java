@@ -19,6 +19,20 @@ import java.util.concurrent.CompletableFuture;
  * <b>Blocking:</b> a get that hits memory of this process copies; in an embedded store it never waits for another
  * thread to be scheduled. One that hits a disk or another process waits for it; a put that finds memory full waits
  * until enough of it has been offloaded, at most {@link StoreConfig#putTimeoutMs()}.
+ *
+ * <p><b>Interruption:</b> a put that waits for room, or would have to, fails when its thread is interrupted, with
+ * UNAVAILABLE_IN_CURRENT_STATUS: at once in an embedded store, within half a second in a shared one. Nothing is stored
+ * then. No other wait is cut short, since bytes may be on their way to or from the caller's memory; only the attempts
+ * to reach a master that is not there are given up (RPC_FAIL). The thread stays interrupted in any case.
+ *
+ * <p><b>Errors:</b> {@link StoreException}, with its {@link StoreException#code() code} for programs. Besides what is
+ * said at each call, all of a shared store throw RPC_TIMEOUT and RPC_FAIL when the master does not answer (what was to
+ * be changed may have been changed, or not), and DESERIALIZE_FAIL when it is of a version that is not understood. A
+ * fault inside is INTERNAL_ERROR. Memory that cannot be used is refused in the JDK's own words:
+ * {@link IllegalStateException} when its arena is closed, {@link WrongThreadException} when it is another thread's,
+ * {@link IllegalArgumentException} when it is read-only and is to be filled. A null is a {@link NullPointerException}.
+ * A batch does not throw for one of its items: the item's {@link BatchResult} has the error, as the cause of an
+ * INTERNAL_ERROR where it is not a {@code StoreException}.
  */
 public interface Store extends AutoCloseable {
     /**
@@ -71,8 +85,11 @@ public interface Store extends AutoCloseable {
      * @return what became of it; only {@link PutOutcome#STORED} stored these bytes.
      * @throws StoreException INVALID_PARAMS when the value is larger than the memory tier can hold at all or an option
      *                        makes no sense, TRANSFER_FAIL when a process that lends memory could not be reached,
-     *                        INVALID_WRITE when the write took too long, RPC_FAIL or RPC_TIMEOUT when the master does
-     *                        not answer: whether the value is stored is then not known.
+     *                        INVALID_WRITE when the write took too long, TENANT_QUOTA_EXCEEDED and
+     *                        TENANT_NOT_REGISTERED when the master holds tenants to quotas,
+     *                        UNAVAILABLE_IN_CURRENT_STATUS when the thread was interrupted while the put waited for
+     *                        room: nothing is stored. RPC_FAIL or RPC_TIMEOUT when the master does not answer: whether
+     *                        the value is stored is then not known.
      */
     PutOutcome put(ObjectKey key, PutOptions options, MemorySegment... source);
 
@@ -94,8 +111,10 @@ public interface Store extends AutoCloseable {
      *
      * @param key    its name.
      * @param target memory for it, at least as large as the value.
-     * @return the value's size and where it was read, or {@link GetOutcome#MISS}.
-     * @throws StoreException BUFFER_OVERFLOW, naming both sizes, when the memory is smaller than the value.
+     * @return the value's size and where it was read, or {@link GetOutcome#MISS}: also for a value of which no replica
+     *         can be read.
+     * @throws StoreException BUFFER_OVERFLOW, naming both sizes, when the memory is smaller than the value;
+     *                        LEASE_EXPIRED when reading it took longer than its lease three times in a row.
      */
     GetOutcome get(ObjectKey key, MemorySegment... target);
 
@@ -106,7 +125,8 @@ public interface Store extends AutoCloseable {
      * @param offset first byte of the part.
      * @param target memory for it.
      * @return the whole value's size and where it was read, or {@link GetOutcome#MISS}.
-     * @throws StoreException INVALID_PARAMS, naming the numbers, when the part does not lie inside the value.
+     * @throws StoreException INVALID_PARAMS, naming the numbers, when the part does not lie inside the value;
+     *                        LEASE_EXPIRED as for a get.
      */
     GetOutcome getRange(ObjectKey key, long offset, MemorySegment... target);
 
@@ -115,7 +135,8 @@ public interface Store extends AutoCloseable {
      *
      * @param key its name.
      * @return the bytes, or nothing for a miss.
-     * @throws StoreException INVALID_PARAMS when the value is larger than an array can be.
+     * @throws StoreException INVALID_PARAMS when the value is larger than an array can be; BUFFER_OVERFLOW when it was
+     *                        replaced by one of another size each time that it was read; LEASE_EXPIRED as for a get.
      */
     Optional<byte[]> getBytes(ObjectKey key);
 
@@ -136,10 +157,11 @@ public interface Store extends AutoCloseable {
     Optional<ValueInfo> stat(ObjectKey key);
 
     /**
-     * Removes an object from every tier.
+     * Removes an object from every tier, unless it was read within its lease.
      *
      * @param key its name.
      * @return what became of it.
+     * @throws StoreException as for {@link #remove(ObjectKey, boolean)}.
      */
     default RemoveOutcome remove(final ObjectKey key) {
         return remove(key, false);
@@ -151,6 +173,8 @@ public interface Store extends AutoCloseable {
      * @param key   its name.
      * @param force whether to remove it even within a read lease; reads in progress end well all the same.
      * @return what became of it.
+     * @throws StoreException OBJECT_HAS_REPLICATION_TASK when it is being copied between segments: try again later;
+     *                        FILE_WRITE_FAIL when an embedded store cannot write the removal to its disk.
      */
     RemoveOutcome remove(ObjectKey key, boolean force);
 
@@ -274,15 +298,15 @@ public interface Store extends AutoCloseable {
     }
 
     /**
-     * Asks for several objects, as {@link #exists(ObjectKey)}.
+     * Asks for several objects, as {@link #exists(ObjectKey)}; each succeeds or fails alone.
      *
      * @param keys the names.
-     * @return one answer a key, in order.
+     * @return one result a key, in order.
      */
-    List<Boolean> existsBatch(List<ObjectKey> keys);
+    List<BatchResult<Boolean>> existsBatch(List<ObjectKey> keys);
 
     /**
-     * Removes several objects; each succeeds or fails alone.
+     * Removes several objects, unless they were read within their leases; each succeeds or fails alone.
      *
      * @param keys the names.
      * @return one result a key, in order.
@@ -290,11 +314,13 @@ public interface Store extends AutoCloseable {
     List<BatchResult<RemoveOutcome>> removeBatch(List<ObjectKey> keys);
 
     /**
-     * As {@link #put(ObjectKey, MemorySegment...)}, on a virtual thread.
+     * As {@link #put(ObjectKey, MemorySegment...)}, on a virtual thread. Nobody can interrupt it, and to cancel the
+     * future does not end it: it goes on and uses the memory. This holds for all asynchronous calls.
      *
      * @param key    its name.
      * @param source its bytes; memory of a confined arena is refused, since another thread reads it.
-     * @return completes with the outcome, or with a {@link StoreException}.
+     * @return completes with the outcome, or with a {@link StoreException}, which {@code join} and {@code get} wrap.
+     * @throws StoreException INVALID_PARAMS at once when memory belongs to a confined arena.
      */
     CompletableFuture<PutOutcome> putAsync(ObjectKey key, MemorySegment... source);
 
@@ -304,6 +330,7 @@ public interface Store extends AutoCloseable {
      * @param key    its name.
      * @param target memory for it; memory of a confined arena is refused, since another thread writes it.
      * @return completes with the outcome, or with a {@link StoreException}.
+     * @throws StoreException INVALID_PARAMS at once when memory belongs to a confined arena.
      */
     CompletableFuture<GetOutcome> getAsync(ObjectKey key, MemorySegment... target);
 
@@ -312,6 +339,7 @@ public interface Store extends AutoCloseable {
      *
      * @param items the values; memory of a confined arena is refused, since another thread reads it.
      * @return completes with one result an item, in order.
+     * @throws StoreException INVALID_PARAMS at once when memory belongs to a confined arena.
      */
     CompletableFuture<List<BatchResult<PutOutcome>>> putBatchAsync(List<Item> items);
 
@@ -320,6 +348,7 @@ public interface Store extends AutoCloseable {
      *
      * @param items names and memory; memory of a confined arena is refused, since another thread writes it.
      * @return completes with one result an item, in order.
+     * @throws StoreException INVALID_PARAMS at once when memory belongs to a confined arena.
      */
     CompletableFuture<List<BatchResult<GetOutcome>>> getBatchAsync(List<Item> items);
 

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.Certificates;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.master.MasterServer;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
@@ -37,12 +39,15 @@ class ClientCommandsTest {
 
     @BeforeEach
     void start() throws IOException {
-        master = MasterServer.start(RpcServerConfig.loopback(0), new MasterSettings(
-            new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
-            new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
-            MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM));
+        master = MasterServer.start(RpcServerConfig.loopback(0), settings());
         node = Store.connect(ConnectConfig.builder("127.0.0.1", master.address().getPort()).memoryBytes(64 << 20)
             .shm(false).build());
+    }
+
+    private static MasterSettings settings() {
+        return new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
+            new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
+            MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 
     @AfterEach
@@ -86,11 +91,12 @@ class ClientCommandsTest {
         run("put", "--replace", "key", file.toString()).done();
         assertFailure("OBJECT_NOT_FOUND", run("get", "nothing", "-"));
         assertFailure("OBJECT_NOT_FOUND", run("stat", "nothing"));
-        assertFailure("NOT_FOUND", run("rm", "nothing"));
+        assertFailure("OBJECT_NOT_FOUND", run("rm", "nothing"));
         run("exists", "key").done();
         assertFailure("LEASED", run("rm", "key"));
         run("rm", "--force", "key").done();
-        assertFailure("no-such-file", run("put", "key", directory.resolve("no-such-file").toString()));
+        assertFailure("no-such-file: there is no such file", run("put", "key",
+            directory.resolve("no-such-file").toString()));
         assertFalse(node.exists(ObjectKey.of("key")));
         node.close();
         assertFailure("NO_SPACE", run("put", "key", file.toString()));
@@ -144,7 +150,34 @@ class ClientCommandsTest {
         assertTrue(nowhere.err().contains("--master is 'nowhere:x'"), nowhere.err());
         final CommandRun secret = run("ls", "--secret-file", directory.resolve("absent").toString());
         assertEquals(2, secret.status());
-        assertTrue(secret.err().contains("absent"), secret.err());
+        assertTrue(secret.err().contains("absent cannot be read (there is no such file)"), secret.err());
+        final CommandRun open = run("node", "--listen", "0.0.0.0");
+        assertEquals(2, open.status());
+        assertTrue(open.err().contains("0.0.0.0") && open.err().contains("secret"), open.err());
+    }
+
+    /** Who lends nothing is called by nobody, so it needs no certificate unless the master asks for one. */
+    @Test
+    void shouldTrustAMasterAndShowNoCertificate() throws IOException, InterruptedException {
+        final Path authority = Certificates.authority(directory, "authority");
+        final Path password = Files.writeString(directory.resolve("password"), Certificates.PASSWORD);
+        final RpcServerConfig plain = RpcServerConfig.loopback(0);
+        final RpcServerConfig secure = new RpcServerConfig(plain.address(), null,
+            SecurityFiles.tls(Certificates.signed(authority, "server", 100), password, null), false, false,
+            plain.maxConnections(), plain.maxBodyBytes(), plain.handshakeTimeoutMs(), plain.drainTimeoutMs(),
+            plain.stallTimeoutMs());
+        try (MasterServer another = MasterServer.start(secure, settings())) {
+            final String[] trusting = {"--master", "127.0.0.1:" + another.address().getPort(), "--tls-truststore",
+                authority.toString(), "--tls-password-file", password.toString()};
+            assertEquals("", CommandRun.of(with(trusting, "ls")).done().out());
+            final CommandRun node = CommandRun.of(with(trusting, "node"));
+            assertEquals(2, node.status());
+            assertTrue(node.err().contains("--tls-truststore needs --tls-keystore"), node.err());
+        }
+    }
+
+    private static String[] with(final String[] options, final String... command) {
+        return Stream.concat(Stream.of(command), Stream.of(options)).toArray(String[]::new);
     }
 
     private CommandRun run(final String name, final String... arguments) {

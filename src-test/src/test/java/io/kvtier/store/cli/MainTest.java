@@ -46,6 +46,11 @@ final class MainTest {
         "master --rpc_address no.such.invalid | rpc_address is no.such.invalid: that host is not known",
         "master --secret_file /no/such/file | secret_file: /no/such/file cannot be read",
         "master --config_path /no/such.yaml | config_path is /no/such.yaml: that file cannot be read",
+        "put                                | kvtier put: Missing required parameters: 'KEY', 'FILE'",
+        "put                                | 'kvtier put --help'",
+        "ls --master http://localhost:50051 | --master is 'http://localhost:50051'; write host:port",
+        "ls --master :50051                 | --master is ':50051'; write host:port",
+        "ls --tls-truststore x              | --tls-truststore needs --tls-password-file",
         "replay                             | TRACE",
         "replay t --lease-ms soon           | --lease-ms",
         "replay t --limit 0                 | --limit is 0; allowed is 1 or more",
@@ -81,13 +86,14 @@ final class MainTest {
         assertEquals(2, run.status(), run.err());
         assertEquals("", run.out());
         assertTrue(run.err().contains(message), run.err());
+        assertTrue(run.err().lines().count() <= 3, () -> "the whole help hides what is wrong: " + run.err());
     }
 
     @Test
     void shouldAskForACommandWhenThereIsNone() {
         final CommandRun run = CommandRun.of(NONE);
         assertEquals(2, run.status());
-        assertTrue(run.err().startsWith("name a command"), run.err());
+        assertTrue(run.err().startsWith("kvtier: name a command"), run.err());
         assertTrue(run.err().contains("replay"), run.err());
     }
 

@@ -113,7 +113,7 @@ class ConnectedStoreTest {
         }
         right.close();
         assertTrue(client.existsBatch(IntStream.range(0, 10).mapToObj(ConnectedStoreTest::key).toList()).stream()
-            .allMatch(there -> there));
+            .allMatch(BatchResult::orThrow));
     }
 
     @Test

@@ -199,7 +199,8 @@ class EmbeddedStoreTest extends StoreContract {
             assertEquals(ErrorCode.BUFFER_OVERFLOW, gets.get(1).failure().code());
             assertEquals(GetOutcome.MISS, gets.get(2).orThrow());
             assertArrayEquals(PatternBytes.of(2, 2), PatternBytes.copyOf(two));
-            assertEquals(List.of(true, false, true), store.existsBatch(List.of(key(0), key(1), key(2))));
+            assertEquals(List.of(true, false, true), store.existsBatch(List.of(key(0), key(1), key(2))).stream()
+                .map(BatchResult::orThrow).toList());
             assertEquals(List.of(RemoveOutcome.REMOVED, RemoveOutcome.NOT_FOUND),
                 store.removeBatch(List.of(key(0), key(1))).stream().map(BatchResult::orThrow).toList());
         }

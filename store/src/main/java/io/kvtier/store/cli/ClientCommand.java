@@ -11,7 +11,9 @@ import io.kvtier.store.client.StoreHooks;
 import io.kvtier.transport.Printable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -61,7 +63,7 @@ abstract class ClientCommand implements Callable<Integer> {
             say(e.getMessage());
             return Main.WRONG_USE;
         }
-        try (ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM)) {
+        try (ConnectedStore store = open(config)) {
             return run(store);
         } catch (final StoreException e) {
             trace(e);
@@ -79,8 +81,21 @@ abstract class ClientCommand implements Callable<Integer> {
         }
     }
 
+    /** An address that others reach, without a secret, is refused when servers are opened on it. */
+    private static ConnectedStore open(final ConnectConfig config) {
+        try {
+            return ConnectedStore.open(config, StoreHooks.SYSTEM);
+        } catch (final IllegalArgumentException e) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, e.getMessage(), e);
+        }
+    }
+
     final Console console() {
         return console;
+    }
+
+    final boolean isNameless() {
+        return master.isNameless();
     }
 
     final String tenant() {
@@ -105,6 +120,8 @@ abstract class ClientCommand implements Callable<Integer> {
     private static String message(final Exception failure) {
         return switch (failure) {
             case UncheckedIOException e -> message(e.getCause());
+            case NoSuchFileException e -> e.getFile() + ": there is no such file or directory";
+            case AccessDeniedException e -> e.getFile() + ": this process may not read or write it";
             case FileSystemException e when e.getReason() != null -> e.getFile() + ": " + e.getReason();
             case FileSystemException e -> e.getFile() + ": " + e.getClass().getSimpleName();
             case NativeException e -> e.getMessage();

@@ -64,7 +64,18 @@ public final class Main {
             .setOut(new PrintWriter(console.out(), true))
             .setErr(new PrintWriter(console.err(), true))
             .setCaseInsensitiveEnumValuesAllowed(true)
+            .setParameterExceptionHandler(Main::wrongUse)
             .execute(arguments);
+    }
+
+    /** What is wrong and where to read on; the whole help would push the first out of sight. */
+    private static int wrongUse(final ParameterException wrong, final String[] arguments) {
+        final CommandLine line = wrong.getCommandLine();
+        final String name = line.getCommandSpec().qualifiedName();
+        line.getErr().println(name + ": " + wrong.getMessage());
+        CommandLine.UnmatchedArgumentException.printSuggestions(wrong, line.getErr());
+        line.getErr().println("'" + name + " --help' says what it takes");
+        return WRONG_USE;
     }
 
     /** Asking needs native access; without it the store's own message, which names the flag, should come first. */
@@ -84,7 +95,8 @@ public final class Main {
 
         @Override
         public void run() {
-            throw new ParameterException(spec.commandLine(), "name a command");
+            throw new ParameterException(spec.commandLine(), "name a command, one of "
+                + String.join(", ", spec.subcommands().keySet()));
         }
     }
 

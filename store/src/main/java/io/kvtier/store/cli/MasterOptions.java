@@ -23,7 +23,8 @@ final class MasterOptions {
     private Path secretFile;
 
     @Option(names = "--tls-keystore", paramLabel = "FILE",
-        description = "PKCS #12 with this process's key and certificate; calls then go over TLS.")
+        description = "PKCS #12 with this process's key and certificate; calls then go over TLS. A node needs one, "
+            + "others where the master asks for it (its tls_truststore).")
     private Path keystore;
 
     @Option(names = "--tls-password-file", paramLabel = "FILE",
@@ -31,7 +32,8 @@ final class MasterOptions {
     private Path passwordFile;
 
     @Option(names = "--tls-truststore", paramLabel = "FILE",
-        description = "PKCS #12 with the certificates that the others' are signed by.")
+        description = "PKCS #12 with the certificates that the others' are signed by; calls then go over TLS. "
+            + "Without it those that the JDK trusts.")
     private Path truststore;
 
     @Option(names = "--no-shm", description = "Do not use memory that processes of this host share.")
@@ -54,6 +56,11 @@ final class MasterOptions {
         return tenant;
     }
 
+    /** Whether calls go over TLS and this process has no certificate: then nobody can call it. */
+    boolean isNameless() {
+        return truststore != null && keystore == null;
+    }
+
     /**
      * Settings to go on with.
      *
@@ -62,14 +69,18 @@ final class MasterOptions {
     ConnectConfig.Builder config() {
         final int colon = master.lastIndexOf(':');
         final String host = colon < 0 ? master : master.substring(0, colon);
+        if (host.isEmpty() || host.contains("/")) {
+            throw wrongMaster(null);
+        }
         final ConnectConfig.Builder config = ConnectConfig.builder(
             host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host, port(colon));
         if (secretFile != null) {
             config.secret(SecurityFiles.secret(secretFile));
         }
-        if (keystore != null) {
+        if (keystore != null || truststore != null) {
             if (passwordFile == null) {
-                throw new IllegalArgumentException("--tls-keystore needs --tls-password-file");
+                throw new IllegalArgumentException((keystore == null ? "--tls-truststore" : "--tls-keystore")
+                    + " needs --tls-password-file");
             }
             config.tls(SecurityFiles.tls(keystore, passwordFile, truststore));
         }
@@ -80,7 +91,12 @@ final class MasterOptions {
         try {
             return Integer.parseInt(colon < 0 ? USUAL_PORT : master.substring(colon + 1));
         } catch (final NumberFormatException e) {
-            throw new IllegalArgumentException("--master is '" + master + "'; write host:port", e);
+            throw wrongMaster(e);
         }
+    }
+
+    private IllegalArgumentException wrongMaster(final Exception why) {
+        return new IllegalArgumentException("--master is '" + master + "'; write host:port, like 127.0.0.1:"
+            + USUAL_PORT, why);
     }
 }

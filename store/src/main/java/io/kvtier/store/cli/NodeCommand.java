@@ -77,6 +77,7 @@ final class NodeCommand extends ClientCommand {
         allow(memoryBytes > 0 || diskBytes > 0 || !nofDevices.isEmpty(),
             "--memory-bytes and --disk-bytes are both 0, and there is no --nof-device; there is nothing to lend");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
+        allow(!isNameless(), "--tls-truststore needs --tls-keystore: others call a node, too");
         if (name != null) {
             config.name(name);
         }

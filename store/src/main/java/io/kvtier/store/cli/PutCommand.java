@@ -26,7 +26,8 @@ final class PutCommand extends ClientCommand {
     private String file;
 
     @Option(names = "--replicas", paramLabel = "N", defaultValue = "1",
-        description = "Copies in memory, each lent by another (default: ${DEFAULT-VALUE}).")
+        description = "Copies in memory, each lent by another; fewer when fewer have room (default: "
+            + "${DEFAULT-VALUE}).")
     private int replicas;
 
     @Option(names = "--nof-replicas", paramLabel = "N", defaultValue = "0",

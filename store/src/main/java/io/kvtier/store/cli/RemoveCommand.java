@@ -54,7 +54,12 @@ final class RemoveCommand extends ClientCommand {
     private String remove(final ConnectedStore store, final ObjectKey name) {
         try {
             final RemoveOutcome outcome = store.remove(name, force);
-            return outcome == RemoveOutcome.REMOVED ? "" : outcome + ": " + name;
+            return switch (outcome) {
+                case REMOVED -> "";
+                case NOT_FOUND -> ErrorCode.OBJECT_NOT_FOUND + ": there is no value " + name;
+                case LEASED -> "LEASED: " + name + " was read a short while ago and stays; --force removes it";
+                case BEING_WRITTEN -> "BEING_WRITTEN: somebody is writing " + name + "; try again when that has ended";
+            };
         } catch (final StoreException e) {
             if (e.code() == ErrorCode.OBJECT_HAS_REPLICATION_TASK) {
                 return e.getMessage();

@@ -179,9 +179,9 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     }
 
     @Override
-    public List<Boolean> existsBatch(final List<ObjectKey> keys) {
+    public List<BatchResult<Boolean>> existsBatch(final List<ObjectKey> keys) {
         return inside(() -> BatchCalls.apply(parts.master(), keys.stream()
-            .map(key -> new ObjectCommand.Exists(named(key))).toList()).stream().map(BatchResult::orThrow).toList());
+            .map(key -> new ObjectCommand.Exists(named(key))).toList()));
     }
 
     @Override

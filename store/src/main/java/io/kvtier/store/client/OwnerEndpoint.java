@@ -227,9 +227,19 @@ final class OwnerEndpoint implements AutoCloseable {
         while (true) {
             final long seen = room.epoch();
             final long offset = allocator.allocate(bytes);
-            if (offset != ExtentAllocator.NO_SPACE || !mayWait || calls.isShutdown() || !room.await(seen, deadline)) {
+            if (offset != ExtentAllocator.NO_SPACE || !mayWait || calls.isShutdown() || !awaitRoom(seen, deadline)) {
                 return offset;
             }
+        }
+    }
+
+    private boolean awaitRoom(final long seen, final long deadline) {
+        try {
+            return room.await(seen, deadline);
+        } catch (final InterruptedException e) {
+            // This endpoint is being closed, and whoever asked is told that it is busy.
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 

@@ -31,12 +31,21 @@ record PressedStarts(Master master, Pressure pressure, Gate gate, Counters count
                 deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(putTimeoutMs);
                 counters.putWaits.increment();
             }
-            if (!none.mayComeFree() || !pressure.await(seen, deadline)) {
+            if (!none.mayComeFree() || !await(command, seen, deadline)) {
                 return new Answer(reply, asked);
             }
             if (gate.isClosed()) {
                 throw ClientStore.closedException();
             }
+        }
+    }
+
+    private boolean await(final ObjectCommand.PutStart command, final long seen, final long deadline) {
+        try {
+            return pressure.await(seen, deadline);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw PutStarts.interrupted(command);
         }
     }
 }

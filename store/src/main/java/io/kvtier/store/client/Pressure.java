@@ -34,8 +34,8 @@ final class Pressure {
         }
     }
 
-    /** Waits until the epoch is no longer the one seen; false when the time ran out or the thread was interrupted. */
-    boolean await(final long seen, final long deadlineNanos) {
+    /** Waits until the epoch is no longer the one seen; false when the time ran out. */
+    boolean await(final long seen, final long deadlineNanos) throws InterruptedException {
         waiters.incrementAndGet();
         lock.lock();
         try {
@@ -47,9 +47,6 @@ final class Pressure {
                 freed.awaitNanos(left);
             }
             return true;
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
         } finally {
             lock.unlock();
             waiters.decrementAndGet();

@@ -1,5 +1,7 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
 
@@ -19,7 +21,14 @@ interface PutStarts {
      *
      * @param command what is to be put.
      * @return the answer.
-     * @throws io.kvtier.store.StoreException when the store is closed meanwhile.
+     * @throws StoreException when the store is closed meanwhile, or the thread is interrupted while it waits: it stays
+     *                        interrupted.
      */
     Answer start(ObjectCommand.PutStart command);
+
+    /** No lack of room: nobody knows whether there would have been some. */
+    static StoreException interrupted(final ObjectCommand.PutStart command) {
+        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the thread was interrupted while its put of "
+            + command.key() + " waited for room; nothing was stored, and the thread stays interrupted");
+    }
 }

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Starts puts at a master elsewhere, which keeps a call that finds no room until there is some. The wait is cut into
- * short ones, so that closing the store ends it.
+ * short ones, so that closing the store ends it, and an interrupt of the thread that waits.
  *
  * @param master       the master.
  * @param gate         the store's.
@@ -34,6 +34,9 @@ record WaitingStarts(MasterLink master, Gate gate, Counters counters, long putTi
             final long left = TimeUnit.NANOSECONDS.toMillis(deadline - asked);
             if (left <= 0) {
                 break;
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                throw PutStarts.interrupted(command);
             }
             reply = master.putStart(command, Math.min(left, SHORT_WAIT_MS));
         }

@@ -4,7 +4,9 @@ import io.kvtier.transport.SharedSecret;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -47,7 +49,7 @@ public final class SecurityFiles {
         try {
             line = Files.readString(file, StandardCharsets.UTF_8).lines().findFirst().orElse("").strip();
         } catch (final IOException e) {
-            throw new IllegalArgumentException(file + " cannot be read (" + e + ")", e);
+            throw new IllegalArgumentException(file + " cannot be read (" + reason(e) + ")", e);
         }
         if (line.isEmpty()) {
             throw new IllegalArgumentException(file + " has nothing in its first line");
@@ -56,29 +58,34 @@ public final class SecurityFiles {
     }
 
     /**
-     * The certificates of a server.
+     * The certificates of a process.
      *
-     * @param keystore   PKCS #12, with one key and its certificate.
+     * @param keystore   PKCS #12, with one key and its certificate; null for a client that shows none.
      * @param password   a file whose first line opens both stores.
-     * @param truststore PKCS #12, with the certificates that clients' ones are signed by; null when clients need none.
+     * @param truststore PKCS #12, with the certificates that those of the others are signed by; null for a server that
+     *                   asks its clients for none, and for a client that trusts whom the JDK trusts.
      * @return the context.
      * @throws IllegalArgumentException when a file cannot be read or opened.
      */
     public static SSLContext tls(final Path keystore, final Path password, final Path truststore) {
         final char[] word = firstLine(password).toCharArray();
         try {
-            final KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-            keys.init(open(keystore, word), word);
+            KeyManagerFactory keys = null;
+            if (keystore != null) {
+                keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+                keys.init(open(keystore, word), word);
+            }
             TrustManagerFactory trust = null;
             if (truststore != null) {
                 trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
                 trust.init(open(truststore, word));
             }
             final SSLContext context = SSLContext.getInstance("TLS");
-            context.init(keys.getKeyManagers(), trust == null ? null : trust.getTrustManagers(), null);
+            context.init(keys == null ? null : keys.getKeyManagers(), trust == null ? null : trust.getTrustManagers(), null);
             return context;
         } catch (final GeneralSecurityException e) {
-            throw new IllegalArgumentException(keystore + ": no TLS with this (" + e.getMessage() + ")", e);
+            throw new IllegalArgumentException((keystore == null ? truststore : keystore) + ": no TLS with this ("
+                + e.getMessage() + ")", e);
         }
     }
 
@@ -91,8 +98,15 @@ public final class SecurityFiles {
             }
             return store;
         } catch (final IOException e) {
-            throw new IllegalArgumentException(file + " cannot be opened as a PKCS #12 store (" + e.getMessage() + ")",
-                e);
+            throw new IllegalArgumentException(file + " cannot be opened as a PKCS #12 store (" + reason(e) + ")", e);
         }
+    }
+
+    private static String reason(final IOException why) {
+        return switch (why) {
+            case NoSuchFileException ignored -> "there is no such file";
+            case AccessDeniedException ignored -> "this process may not read it";
+            default -> String.valueOf(why.getMessage());
+        };
     }
 }

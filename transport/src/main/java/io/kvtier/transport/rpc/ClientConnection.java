@@ -6,9 +6,9 @@ import java.lang.System.Logger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -26,9 +26,9 @@ import javax.net.ssl.SSLSocket;
  * on. So a lone caller reads its reply itself, and no thread is switched. A caller that arrives between finds the lock
  * free, or its call is marked as one that waits before the reader looks for a successor, and is woken. A caller that is
  * still sending is none: a server that waits for its answers to be read may not take what is sent. The JDK closes a
- * socket under a virtual thread that is interrupted, and this one is everybody's: so a virtual thread has its call made
- * by another one, and waits on when it is interrupted, as a platform thread does. <b>Lifetime:</b> ends with the first
- * error, and when the server does not take a call in the call's time: all calls under way fail, and none is begun.
+ * socket under a virtual thread that is interrupted, and this one is everybody's: {@link RpcClient} sees to it that
+ * none of those which come here is known to anybody. <b>Lifetime:</b> ends with the first error, and when the server
+ * does not take a call in the call's time: all calls under way fail, and none is begun.
  */
 final class ClientConnection {
     private static final Logger LOG = System.getLogger(ClientConnection.class.getName());
@@ -150,8 +150,11 @@ final class ClientConnection {
     }
 
     private static String reason(final boolean taken, final IOException e) {
+        if (e instanceof UnknownHostException) {
+            return "the host is not known";
+        }
         return taken ? e.getMessage() + "; it took the connection and did not welcome it: if it has too many, or was"
-            + " too slow, its log says so" : e.getMessage();
+            + " too slow, its log says so; is that its port for calls?" : e.getMessage();
     }
 
     private static Socket secure(final Socket plain, final RpcClientConfig config) throws IOException {
@@ -172,34 +175,6 @@ final class ClientConnection {
             throw new RpcException(RpcStatus.TOO_LARGE, "a request of " + length + " bytes; " + peer + " takes "
                 + maxRequest, null);
         }
-        return Thread.currentThread().isVirtual() ? callApart(method, body, length, timeoutMs)
-            : callHere(method, body, length, timeoutMs);
-    }
-
-    /** On a virtual thread that nobody knows, and so nobody interrupts; that of the caller parks until it is done. */
-    private byte[] callApart(final int method, final byte[] body, final int length, final long timeoutMs) {
-        final CompletableFuture<byte[]> reply = new CompletableFuture<>();
-        Thread.startVirtualThread(() -> {
-            try {
-                reply.complete(callHere(method, body, length, timeoutMs));
-            } catch (final RuntimeException | Error e) {
-                reply.completeExceptionally(e);
-            }
-        });
-        try {
-            return reply.join();
-        } catch (final CompletionException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            if (e.getCause() instanceof Error cause) {
-                throw cause;
-            }
-            throw e;
-        }
-    }
-
-    private byte[] callHere(final int method, final byte[] body, final int length, final long timeoutMs) {
         final long id = ids.incrementAndGet();
         final Call call = new Call();
         calls.put(id, call);

@@ -1,5 +1,7 @@
 package io.kvtier.transport.rpc;
 
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -13,7 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p><b>Threading:</b> thread-safe; threads share the connection and do not wait for one another's replies.
  * <b>Blocking:</b> {@link #call} until the reply has come or the time is over; a virtual thread parks, except while it
- * reads for all on a JDK before 24.
+ * reads for all on a JDK before 24. An interrupt ends no call and is kept.
  */
 public final class RpcClient implements AutoCloseable {
     private final RpcClientConfig config;
@@ -67,6 +69,37 @@ public final class RpcClient implements AutoCloseable {
         if (timeoutMs < 1) {
             throw new IllegalArgumentException("timeoutMs is " + timeoutMs + "; every call has a limit of at least 1");
         }
+        return Thread.currentThread().isVirtual() ? callApart(method, body, length, timeoutMs)
+            : callHere(method, body, length, timeoutMs);
+    }
+
+    /**
+     * On a virtual thread that nobody knows, and so nobody interrupts: the JDK would close its socket. That of the
+     * caller parks until it is done.
+     */
+    private byte[] callApart(final int method, final byte[] body, final int length, final long timeoutMs) {
+        final CompletableFuture<byte[]> reply = new CompletableFuture<>();
+        Thread.startVirtualThread(() -> {
+            try {
+                reply.complete(callHere(method, body, length, timeoutMs));
+            } catch (final RuntimeException | Error e) {
+                reply.completeExceptionally(e);
+            }
+        });
+        try {
+            return reply.join();
+        } catch (final CompletionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            if (e.getCause() instanceof Error cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    private byte[] callHere(final int method, final byte[] body, final int length, final long timeoutMs) {
         final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
         ClientConnection open = connection;
         long left = timeoutMs;
@@ -96,6 +129,7 @@ public final class RpcClient implements AutoCloseable {
 
     private ClientConnection connect(final long deadline) {
         boolean mine = false;
+        boolean interrupted = false;
         lock.lock();
         try {
             while (!mine) {
@@ -107,18 +141,24 @@ public final class RpcClient implements AutoCloseable {
                 }
                 mine = !connecting && System.nanoTime() - notBeforeNanos >= 0;
                 if (!mine) {
-                    awaitTurn(deadline);
+                    interrupted |= awaitTurn(deadline);
                 }
             }
             connecting = true;
         } finally {
             lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
         return open();
     }
 
-    /** Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline. */
-    private void awaitTurn(final long deadline) {
+    /**
+     * Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline.
+     * Returns whether the thread was interrupted, which ends no wait.
+     */
+    private boolean awaitTurn(final long deadline) {
         final long now = System.nanoTime();
         final long until = connecting ? deadline : notBeforeNanos;
         if (deadline - now <= 0 || until - deadline > 0) {
@@ -127,10 +167,9 @@ public final class RpcClient implements AutoCloseable {
         }
         try {
             changed.awaitNanos(until - now);
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new RpcException(RpcStatus.DISCONNECTED, "interrupted while connecting to " + config.host() + ':'
-                + config.port(), e);
+            return false;
+        } catch (final InterruptedException ignored) {
+            return true;
         }
     }
 

@@ -87,7 +87,7 @@ final class Tenants {
     private void checkMode() {
         if (!strict) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
-                "this master has no quotas; start it with strict tenants");
+                "this master has no quotas; start it with enable_multi_tenants");
         }
     }
 
