@@ -8,6 +8,7 @@ import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.rpc.RpcClientConfig;
 import io.kvtier.transport.rpc.RpcServerConfig;
@@ -128,8 +129,8 @@ final class ConnectedParts {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
         final ConnectConfig.Security security = config.security();
         return new RpcServerConfig(new InetSocketAddress(config.listening().host(), 0), security.secret(),
-            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.timeouts().closeMs(), base.stallTimeoutMs());
+            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(),
+            base.handshakeTimeoutMs(), config.timeouts().closeMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {
@@ -139,7 +140,7 @@ final class ConnectedParts {
     }
 
     private String endpointAddress() {
-        return endpoint == null ? "" : HostPort.of(config.listening().advertised(), endpoint.listening());
+        return endpoint == null ? "" : HostPort.of(config.listening().advertised(), endpoint.listening()).toString();
     }
 
     private Liveness.Duties duties() {
