@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import java.nio.file.Path;
 import java.security.NoSuchAlgorithmException;
@@ -38,7 +39,7 @@ class ConnectConfigTest {
             .nofProbe(15, 16).build();
 
         for (final ConnectConfig one : List.of(config, config.toBuilder().build())) {
-            assertEquals(new ConnectConfig.MasterAddress("host", 7), one.master());
+            assertEquals(new HostPort("host", 7), one.master());
             assertSame(secret, one.security().secret());
             assertSame(tls, one.security().tls());
             assertTrue(one.security().open());
@@ -77,6 +78,9 @@ class ConnectConfigTest {
             wrong("memoryBytes is 1; allowed is 0 for none, or one page to 16 TiB", b -> b.memoryBytes(1)),
             wrong("masterPort is 0; allowed is 1 to 65,535", b -> ConnectConfig.builder("h", 0)),
             wrong("masterPort is 65536; allowed is 1 to 65,535", b -> ConnectConfig.builder("h", 65_536)),
+            wrong("masterHost is ''; allowed is 1 to 255 characters", b -> ConnectConfig.builder("", 1)),
+            wrong("bindHost is not set; allowed is 1 to 255 characters", b -> b.listen(null, null)),
+            wrong("advertisedHost is ''; allowed is 1 to 255 characters", b -> b.listen("h", "")),
             wrong("name is ''; allowed is 1 to 64 characters", b -> b.name("")),
             wrong("hostId is not set; allowed is 1 to 64 characters", b -> b.hostId(null)),
             wrong("segmentName is ''; allowed is 1 to 1024 characters", b -> b.segmentName("")),

@@ -1,10 +1,10 @@
 package io.kvtier.store;
 
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
-import java.util.Objects;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -23,8 +23,9 @@ public final class ConnectConfig {
 
     private static final int MAX_PORT = 65_535;
     private static final int MAX_NAME = 64;
+    private static final int MAX_HOST = 255;
 
-    private final MasterAddress master;
+    private final HostPort master;
     private final Security security;
     private final Identity identity;
     private final Listening listening;
@@ -33,20 +34,6 @@ public final class ConnectConfig {
     private final NofConfig nof;
     private final Timeouts timeouts;
     private final boolean verify;
-
-    /**
-     * Where the master takes calls.
-     *
-     * @param host name or address.
-     * @param port 1 to 65,535.
-     */
-    public record MasterAddress(String host, int port) {
-        /** Validates. */
-        public MasterAddress {
-            Objects.requireNonNull(host, "masterHost");
-            Setting.between("masterPort", port, 1, MAX_PORT, "1 to 65,535");
-        }
-    }
 
     /**
      * How calls and memory are protected.
@@ -84,9 +71,12 @@ public final class ConnectConfig {
      * @param advertised name or address under which others reach it; null for {@code host}.
      */
     public record Listening(String host, String advertised) {
-        /** Refuses none. */
+        /** Validates. */
         public Listening {
-            Objects.requireNonNull(host, "bindHost");
+            Setting.text("bindHost", host, MAX_HOST);
+            if (advertised != null) {
+                Setting.text("advertisedHost", advertised, MAX_HOST);
+            }
         }
     }
 
@@ -131,7 +121,9 @@ public final class ConnectConfig {
     }
 
     private ConnectConfig(final Builder builder) {
-        master = new MasterAddress(builder.masterHost, builder.masterPort);
+        Setting.text("masterHost", builder.masterHost, MAX_HOST);
+        Setting.between("masterPort", builder.masterPort, 1, MAX_PORT, "1 to 65,535");
+        master = new HostPort(builder.masterHost, builder.masterPort);
         security = new Security(builder.secret, builder.tls, builder.open);
         identity = new Identity(builder.name, builder.hostId, builder.tenant);
         listening = new Listening(builder.bindHost, builder.advertisedHost);
@@ -156,7 +148,7 @@ public final class ConnectConfig {
     }
 
     /** {@return where the master takes calls} */
-    public MasterAddress master() {
+    public HostPort master() {
         return master;
     }
 
@@ -211,6 +203,16 @@ public final class ConnectConfig {
      */
     public Builder toBuilder() {
         return new Builder(this);
+    }
+
+    /**
+     * Settings to start from: lends nothing, no secret.
+     *
+     * @param master where it takes calls.
+     * @return a builder.
+     */
+    public static Builder builder(final HostPort master) {
+        return new Builder(master.host(), master.port());
     }
 
     /**

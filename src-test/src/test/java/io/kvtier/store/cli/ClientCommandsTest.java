@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Certificates;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
@@ -16,6 +17,9 @@ import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.master.MasterServer;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
+import java.net.Inet6Address;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +35,9 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(LeakCheck.class)
 class ClientCommandsTest {
     private static final long LEASE_MS = 600_000;
+    private static final MasterSettings SETTINGS = new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true),
+        LEASE_MS, true, 1_000, new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
+        MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
 
     @TempDir
     private Path directory;
@@ -147,7 +154,7 @@ class ClientCommandsTest {
         assertEquals(2, run("put", "key", "-", "--replicas", "0", "--nof-replicas", "0").status());
         final CommandRun nowhere = CommandRun.of("ls", "--master", "nowhere:x");
         assertEquals(2, nowhere.status());
-        assertTrue(nowhere.err().contains("--master is 'nowhere:x'"), nowhere.err());
+        assertTrue(nowhere.err().contains("--master: 'nowhere:x' is not host:port"), nowhere.err());
         final CommandRun secret = run("ls", "--secret-file", directory.resolve("absent").toString());
         assertEquals(2, secret.status());
         assertTrue(secret.err().contains("absent cannot be read (there is no such file)"), secret.err());
@@ -178,6 +185,30 @@ class ClientCommandsTest {
 
     private static String[] with(final String[] options, final String... command) {
         return Stream.concat(Stream.of(command), Stream.of(options)).toArray(String[]::new);
+    }
+
+    /** A literal without brackets was taken for a host and a port. */
+    @Test
+    void shouldReachAMasterByAnIpv6Address() throws IOException {
+        NotExercised.require("IPv6", hasIpv6(), "this machine has no address ::1");
+        final RpcServerConfig four = RpcServerConfig.loopback(0);
+        try (MasterServer six = MasterServer.start(new RpcServerConfig(new InetSocketAddress("::1", 0), null, null,
+            false, false, four.maxConnections(), four.maxBodyBytes(), four.handshakeTimeoutMs(), four.drainTimeoutMs(),
+            four.stallTimeoutMs()), settings())) {
+            final String address = "[::1]:" + six.address().getPort();
+            assertFailure("OBJECT_NOT_FOUND", CommandRun.of("stat", "nothing", "--no-shm", "--master", address));
+            six.close();
+            assertFailure("the master at " + address + " does not answer",
+                CommandRun.of("stat", "nothing", "--no-shm", "--rpc-timeout-ms=200", "--master", address));
+        }
+        final CommandRun bare = CommandRun.of("stat", "key", "--master", "::1");
+        assertEquals(2, bare.status());
+        assertTrue(bare.err().contains("--master: '::1' is not host:port"), bare.err());
+    }
+
+    private static boolean hasIpv6() throws IOException {
+        return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            .anyMatch(one -> one instanceof Inet6Address && one.isLoopbackAddress());
     }
 
     private CommandRun run(final String name, final String... arguments) {

@@ -11,6 +11,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.TransferConfig;
@@ -64,7 +65,7 @@ class OwnerReadsTest {
     private String owner() throws IOException {
         final RpcServer server = RpcServer.start(RpcServerConfig.loopback(0), this::answer);
         owners.add(server);
-        return HostPort.of(null, server.address());
+        return HostPort.of(null, server.address()).toString();
     }
 
     private void answer(final RpcCall call) {

@@ -10,6 +10,7 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.rpc.RpcClientConfig;
 import io.kvtier.transport.rpc.RpcServerConfig;
@@ -109,7 +110,7 @@ final class ConnectedParts {
             disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines, clientId,
                 master, memory, counters), DiskTier::close);
             endpoint = disk == null ? "" : HostPort.of(config.listening().advertised(),
-                openEndpoint(exports, engines).listening());
+                openEndpoint(exports, engines).listening()).toString();
             served.keep(chores, ExecutorService::close);
             served.keep(copies, ExecutorService::close);
             mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpoint);
@@ -160,8 +161,8 @@ final class ConnectedParts {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
         final ConnectConfig.Security security = config.security();
         return new RpcServerConfig(new InetSocketAddress(config.listening().host(), 0), security.secret(),
-            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.timeouts().closeMs(), base.stallTimeoutMs());
+            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(),
+            base.handshakeTimeoutMs(), config.timeouts().closeMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {

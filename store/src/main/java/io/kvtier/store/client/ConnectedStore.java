@@ -64,8 +64,8 @@ public final class ConnectedStore extends ClientStore {
 
     private static RuntimeException explained(final RuntimeException e, final ConnectConfig config) {
         return e instanceof StoreException known && isUnreachable(known.code())
-            ? new StoreException(known.code(), "the master at " + config.master().host() + ':' + config.master().port()
-                + ' ' + why(known.getCause(), config.security().tls() != null) + " ("
+            ? new StoreException(known.code(), "the master at " + config.master() + ' '
+                + why(known.getCause(), config.security().tls() != null) + " ("
                 + known.getMessage().substring(known.code().name().length() + 2) + ')', known) : e;
     }
 

@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.shm.ShmTransport;
 import io.kvtier.transport.tcp.ExportedSegment;
 import io.kvtier.transport.tcp.Permission;
