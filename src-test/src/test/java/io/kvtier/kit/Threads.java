@@ -2,6 +2,7 @@ package io.kvtier.kit;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Threads of tests. */
 public final class Threads {
@@ -34,6 +35,21 @@ public final class Threads {
                 return false;
             }
             Thread.onSpinWait();
+        }
+    }
+
+    /**
+     * Waits until a thread is inside a method, however deep.
+     *
+     * @param thread the thread, which will be there and stay.
+     * @param of     the class of the method.
+     * @param method its name.
+     */
+    public static void awaitInside(final Thread thread, final Class<?> of, final String method) {
+        boolean there = false;
+        while (!there) {
+            there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
+                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
         }
     }
 }
