@@ -54,7 +54,8 @@ public final class SegmentServer implements AutoCloseable {
         this.address = (InetSocketAddress) channel.getLocalAddress();
         try {
             for (int i = 0; i < config.ioThreads(); i++) {
-                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }));
+                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { },
+                    () -> false));
             }
         } catch (final RuntimeException | Error e) {
             loops.forEach(Loop::stop);
