@@ -206,6 +206,29 @@ class LoopTest {
         assertEquals("kvtier-test-loop", ticks.take().getName(), "also while it rests");
     }
 
+    /** As a request that times out, or whose server cannot be reached: nothing else would ever wake the caller. */
+    @Test
+    void shouldNotKeepACallerWhoseItemADeadlineEnds() {
+        loop.execute(() -> loop.add(new Loop.Member() {
+            @Override
+            public long tick(final long nowNanos) {
+                if (underWay > 0) {
+                    underWay--;
+                    return Loop.NEVER;
+                }
+                return nowNanos + 1_000_000;
+            }
+
+            @Override
+            public void stop() {
+                loop.remove(this);
+            }
+        }));
+        final Item mine = Item.open();
+        lead(mine);
+        assertSame(Thread.currentThread(), mine.taken().getNow(null));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 4})
     void shouldLoseNoItemAndLetNoTwoInsideWhenManyCallersComeAndGo(final int callers) {

@@ -259,13 +259,19 @@ final class Loop {
         try {
             take(item);
             drained.run();
-            while (!idle.getAsBoolean() && !hasItems() && !Thread.currentThread().isInterrupted()) {
-                attend(true);
+            while (mayLead()) {
+                tickIfDue();
+                // A deadline may have ended what this caller waits for: nobody else would wake it.
+                select(mayLead());
             }
         } catch (final IOException | RuntimeException | Error e) {
             // The thread goes on with what is under way, and meets it again if it lasts.
             unforeseen(e);
         }
+    }
+
+    private boolean mayLead() {
+        return !idle.getAsBoolean() && !hasItems() && !Thread.currentThread().isInterrupted();
     }
 
     /** A caller leads no longer. */
@@ -285,7 +291,8 @@ final class Loop {
     private void turn(final boolean waits) {
         try {
             drain();
-            attend(waits && !isFree());
+            tickIfDue();
+            select(waits && !isFree());
         } catch (final IOException e) {
             LOG.log(Logger.Level.ERROR, "a selector failed; its connections are ended", e);
             stopping = true;
@@ -294,23 +301,31 @@ final class Loop {
         }
     }
 
-    /** Looks at deadlines and channels, and waits for these if it may and there is nothing else to do. */
-    private void attend(final boolean waits) throws IOException {
+    private void tickIfDue() {
         final long now = System.nanoTime() - born;
         if (now >= due) {
             tick(now);
         }
+    }
+
+    /** Looks at channels, and waits for these and for the next deadline if it may and there is nothing else to do. */
+    private void select(final boolean waits) throws IOException {
         sleeping = true;
-        final long wait = due == NEVER ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(due - now) + 1);
         try {
             if (!waits || stopping || hasItems()) {
                 selector.selectNow(dispatch);
             } else {
-                selector.select(dispatch, wait);
+                selector.select(dispatch, waitMs());
             }
         } finally {
             sleeping = false;
         }
+    }
+
+    /** Milliseconds until the next deadline, as {@link Selector#select(Consumer, long)} takes them: 0 is for ever. */
+    private long waitMs() {
+        final long left = due - (System.nanoTime() - born);
+        return due == NEVER ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(left) + 1);
     }
 
     private void tick(final long now) {
