@@ -20,7 +20,8 @@ public final class Threads {
     }
 
     /**
-     * Waits until a thread waits for something or has ended, without saying for how long.
+     * Waits until a thread waits for something, for channels of a selector too, or has ended, without saying for how
+     * long.
      *
      * @param thread the thread, started.
      * @return whether it is waiting, and has not ended.
@@ -33,6 +34,9 @@ public final class Threads {
             }
             if (state == Thread.State.TERMINATED) {
                 return false;
+            }
+            if (selects(thread)) {
+                return true;
             }
             Thread.onSpinWait();
         }
@@ -51,5 +55,12 @@ public final class Threads {
             there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
                 frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
         }
+    }
+
+    /** The state of a thread in a system call is that of one that runs. */
+    private static boolean selects(final Thread thread) {
+        final StackTraceElement[] frames = thread.getStackTrace();
+        return frames.length > 0 && frames[0].getClassName().equals("sun.nio.ch.EPoll")
+            && frames[0].getMethodName().equals("wait");
     }
 }

@@ -46,15 +46,9 @@ class ClientCommandsTest {
 
     @BeforeEach
     void start() throws IOException {
-        master = MasterServer.start(RpcServerConfig.loopback(0), settings());
+        master = MasterServer.start(RpcServerConfig.loopback(0), SETTINGS);
         node = Store.connect(ConnectConfig.builder("127.0.0.1", master.address().getPort()).memoryBytes(64 << 20)
             .shm(false).build());
-    }
-
-    private static MasterSettings settings() {
-        return new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
-            new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
-            MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 
     @AfterEach
@@ -173,7 +167,7 @@ class ClientCommandsTest {
             SecurityFiles.tls(Certificates.signed(authority, "server", 100), password, null), false, false,
             plain.maxConnections(), plain.maxBodyBytes(), plain.handshakeTimeoutMs(), plain.drainTimeoutMs(),
             plain.stallTimeoutMs());
-        try (MasterServer another = MasterServer.start(secure, settings())) {
+        try (MasterServer another = MasterServer.start(secure, SETTINGS)) {
             final String[] trusting = {"--master", "127.0.0.1:" + another.address().getPort(), "--tls-truststore",
                 authority.toString(), "--tls-password-file", password.toString()};
             assertEquals("", CommandRun.of(with(trusting, "ls")).done().out());
@@ -194,7 +188,7 @@ class ClientCommandsTest {
         final RpcServerConfig four = RpcServerConfig.loopback(0);
         try (MasterServer six = MasterServer.start(new RpcServerConfig(new InetSocketAddress("::1", 0), null, null,
             false, false, four.maxConnections(), four.maxBodyBytes(), four.handshakeTimeoutMs(), four.drainTimeoutMs(),
-            four.stallTimeoutMs()), settings())) {
+            four.stallTimeoutMs()), SETTINGS)) {
             final String address = "[::1]:" + six.address().getPort();
             assertFailure("OBJECT_NOT_FOUND", CommandRun.of("stat", "nothing", "--no-shm", "--master", address));
             six.close();
