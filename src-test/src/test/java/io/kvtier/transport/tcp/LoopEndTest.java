@@ -1,7 +1,10 @@
 package io.kvtier.transport.tcp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.Threads;
+import io.kvtier.transport.Uninterrupted;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -34,14 +37,6 @@ class LoopEndTest {
         throw new LinkageError("a test's error");
     }
 
-    private static void await(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
     @Test
     void shouldDoAllThatItTookAndStopAllMembersWhenSomeThrow() throws InterruptedException {
         final Loop loop = new Loop("test-loop", item -> done.add((String) item), () -> { }, () -> false);
@@ -51,7 +46,7 @@ class LoopEndTest {
             loop.add(new Failing("one"));
             loop.add(new Failing("two"));
             inside.countDown();
-            await(goOn);
+            Uninterrupted.await(goOn::await);
         });
         inside.await();
         // All of these are taken in one turn, the last of the loop.
@@ -59,18 +54,12 @@ class LoopEndTest {
         loop.execute(LoopEndTest::fail);
         loop.put("before");
         stopper.start();
-        while (!isWaiting(stopper)) {
-            Thread.onSpinWait();
-        }
+        assertTrue(Threads.awaitWaiting(stopper));
         loop.execute(LoopEndTest::fail);
         loop.put("behind");
         goOn.countDown();
 
         stopper.join();
         assertEquals(List.of("before", "behind", "one", "two"), done);
-    }
-
-    private static boolean isWaiting(final Thread thread) {
-        return thread.getState() == Thread.State.WAITING;
     }
 }
