@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.WorkKind;
 import java.util.ArrayList;

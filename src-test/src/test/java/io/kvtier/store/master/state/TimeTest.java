@@ -20,6 +20,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
