@@ -15,7 +15,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Addresses of servers as people and processes write them. */
 class HostPortTest {
     @ParameterizedTest
-    @CsvSource({"10.1.2.3:50051, 10.1.2.3, 50051", "node-7.example:1, node-7.example, 1", "localhost:080, localhost, 80",
+    @CsvSource({"10.1.2.3:50051, 10.1.2.3, 50051", "node-7.example:1, node-7.example, 1",
+        "localhost:080, localhost, 80",
         "[::1]:50051, ::1, 50051", "[::1]:65535, ::1, 65535", "[2001:db8::7]:9003, 2001:db8::7, 9003",
         "[fe80::1%eth0]:80, fe80::1%eth0, 80"})
     void shouldReadAddressesOfEitherKind(final String text, final String host, final int port) {

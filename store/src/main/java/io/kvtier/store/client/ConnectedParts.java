@@ -107,8 +107,8 @@ final class ConnectedParts {
             replications = new Replications(clientId, master, memory, staging, config.timeouts().transferMs());
             owners = base.keep(new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging,
                 counters, config.timeouts().rpcMs(), config.timeouts().transferMs())), OwnerReads::close);
-            disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines, clientId,
-                master, memory, counters), DiskTier::close);
+            disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines,
+                clientId, master, memory, counters), DiskTier::close);
             endpoint = disk == null ? "" : HostPort.of(config.listening().advertised(),
                 openEndpoint(exports, engines).listening()).toString();
             served.keep(chores, ExecutorService::close);

@@ -1,6 +1,5 @@
 package io.kvtier.store.config;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
