@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -99,7 +100,7 @@ final class LentMemory implements AutoCloseable {
     LentMemory(final Exports exports, final String name, final long bytes, final SharedMemory shared) {
         this.exports = exports;
         this.name = name;
-        this.bytes = bytes & -StoreConfig.UNIT_BYTES;
+        this.bytes = Units.down(bytes, StoreConfig.UNIT_BYTES);
         this.shared = shared;
     }
 

@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
@@ -108,7 +109,7 @@ final class OwnerEndpoint implements AutoCloseable {
         this.clock = clock;
         clock.setRemoveOnCancelPolicy(true);
         this.leaseMs = buffers.leaseMs();
-        this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
+        this.capacity = Units.down(buffers.bytes(), StoreConfig.UNIT_BYTES);
         final AccessToken token = AccessToken.random();
         try (Closings opened = new Closings()) {
             this.region = opened.keep(buffers.shared() == null ? HostRegion.allocate(NativeTag.BOUNCE, capacity)
@@ -187,7 +188,7 @@ final class OwnerEndpoint implements AutoCloseable {
 
     /** The first value of a batch waits for room, the others do not: their reader may be the one to make some. */
     private Reading start(final OwnerProtocol.Wanted wanted, final boolean mayWait) {
-        final long bytes = Units.padded(wanted.size());
+        final long bytes = Units.taken(wanted.size(), StoreConfig.UNIT_BYTES);
         if (wanted.size() > capacity || bytes > capacity) {
             return new Reading(OwnerProtocol.TOO_LARGE, null, null);
         }
