@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -18,7 +19,8 @@ import javax.net.ssl.SSLContext;
  * @param name              what this client calls itself, for people; at most 64 characters.
  * @param hostId            what the host is called, by which segments of one host are told from others.
  * @param bindHost          address at which this client's own servers listen.
- * @param advertisedHost    name or address under which others reach it; null for {@code bindHost}.
+ * @param advertisedHost    name or address under which others reach it; null for {@code bindHost}, unless that stands
+ *                          for all addresses, like 0.0.0.0.
  * @param open              the explicit word that an address beyond this host needs no secret.
  * @param memoryBytes       memory lent to the store, at least {@link StoreConfig#UNIT_BYTES}; 0 for none.
  * @param shm               whether memory lent is shared with processes of this host, in {@code /dev/shm}, and theirs
@@ -53,6 +55,8 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
     private static final int MAX_PORT = 65_535;
     private static final int MAX_NAME = 64;
     private static final int MAX_IO_THREADS = 256;
+    /** 0.0.0.0, :: and other spellings of them. */
+    private static final Pattern EVERY_ADDRESS = Pattern.compile("[0.:\\[\\]]+");
     private static final String DAYS = "1 ms to 24 days";
 
     /**
@@ -70,6 +74,10 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
                 + PutOptions.MAX_NAME);
         }
         Objects.requireNonNull(bindHost, "bindHost");
+        if (advertisedHost == null && EVERY_ADDRESS.matcher(bindHost).matches()) {
+            throw invalid("bindHost is " + bindHost + " and advertisedHost is not set; others cannot reach a host by"
+                + " an address that stands for all, so say by which name or address they reach this one (--advertise)");
+        }
         Objects.requireNonNull(nof, "nof");
         if (memoryBytes != 0) {
             between("memoryBytes", memoryBytes, StoreConfig.UNIT_BYTES, StoreConfig.MAX_TIER_BYTES,
@@ -213,7 +221,8 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * Sets where this client's own servers listen.
          *
          * @param host an address of this host; default 127.0.0.1.
-         * @param advertised name or address under which others reach it; null for the same.
+         * @param advertised name or address under which others reach it; null for the same, which 0.0.0.0 and
+         *                   {@code ::} cannot be.
          * @return this.
          */
         public Builder listen(final String host, final String advertised) {
