@@ -2,6 +2,7 @@ package io.kvtier.kit;
 
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.transport.Uninterrupted;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.Iterator;
@@ -63,18 +64,7 @@ public final class Faults {
         // As a system call on a disk: an interrupt does not end it.
         private void hold() {
             entered.countDown();
-            boolean interrupted = false;
-            while (true) {
-                try {
-                    released.await();
-                    break;
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            Uninterrupted.await(released::await);
         }
     }
 

@@ -46,12 +46,16 @@ public final class NotExercised {
     }
 
     static List<String> lines() {
-        return lines(MISSING);
+        return lines(names());
     }
 
-    static List<String> lines(final Map<String, String> missing) {
-        return missing.isEmpty() ? List.of("not exercised: nothing")
-            : missing.entrySet().stream().map(one -> "not exercised: " + one.getKey() + " (" + one.getValue() + ")")
-                .toList();
+    /** What is missing, each with its reason. */
+    static List<String> names() {
+        return MISSING.entrySet().stream().map(one -> one.getKey() + " (" + one.getValue() + ")").toList();
+    }
+
+    static List<String> lines(final List<String> names) {
+        return names.isEmpty() ? List.of("not exercised: nothing")
+            : names.stream().map(name -> "not exercised: " + name).toList();
     }
 }

@@ -3,19 +3,18 @@ package io.kvtier.kit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class NotExercisedTest {
     @Test
     void shouldNameWhatIsMissingOneALine() {
-        assertEquals(List.of("not exercised: gcc (no compiler)"), NotExercised.lines(Map.of("gcc", "no compiler")));
+        assertEquals(List.of("not exercised: gcc (no compiler)"), NotExercised.lines(List.of("gcc (no compiler)")));
     }
 
     @Test
     void shouldSayNothingIsMissingWhenAllIsThere() {
-        assertEquals(List.of("not exercised: nothing"), NotExercised.lines(Map.of()));
+        assertEquals(List.of("not exercised: nothing"), NotExercised.lines(List.of()));
     }
 
     @Test

@@ -87,24 +87,16 @@ final class Admission {
     /** Waits until nothing is under way, for some nanoseconds; call after {@link #close()}. Keeps an interrupt. */
     boolean awaitEmpty(final long timeoutNanos) {
         long left = timeoutNanos;
-        boolean interrupted = false;
         lock.lock();
         waiting++;
         try {
             while (state.get() != CLOSED && left > 0) {
-                try {
-                    left = changed.awaitNanos(left);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+                left = Uninterrupted.awaitNanos(changed, left);
             }
             return state.get() == CLOSED;
         } finally {
             waiting--;
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
@@ -134,7 +126,6 @@ final class Admission {
 
     private Answer await(final long charge, final long deadlineNanos) {
         final Object place = new Object();
-        boolean interrupted = false;
         lock.lock();
         waiting++;
         queue.add(place);
@@ -150,11 +141,7 @@ final class Admission {
                 if (left <= 0) {
                     return Answer.TIMEOUT;
                 }
-                try {
-                    changed.awaitNanos(left);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+                Uninterrupted.awaitNanos(changed, left);
             }
         } finally {
             queue.remove(place);
@@ -162,9 +149,6 @@ final class Admission {
             // The next one may fit already; it has been asleep while this one was the first.
             changed.signalAll();
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

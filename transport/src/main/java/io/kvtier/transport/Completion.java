@@ -23,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p><b>Threading:</b> {@link #begin}, {@link #abandon} and {@link #clear} are the owner's, one thread at a time;
  * {@link #end} comes once a round, from any thread; the rest is thread-safe.
  */
-final class Completion {
+final class Completion implements Uninterrupted.Ending {
     private enum State { FILLING, RUNNING, ENDED }
 
     private static final VarHandle STATE = handle("state", State.class);
@@ -42,6 +42,12 @@ final class Completion {
 
     Completion(final Transfer transfer) {
         this.transfer = transfer;
+    }
+
+    /** Whether who is parked may go on: it has ended, or was not submitted after all. */
+    @Override
+    public boolean isOver() {
+        return state != State.RUNNING;
     }
 
     boolean hasEnded() {
@@ -202,15 +208,8 @@ final class Completion {
     }
 
     private void park() {
-        boolean interrupted = false;
-        while (state == State.RUNNING) {
-            LockSupport.park(this);
-            interrupted |= Thread.interrupted();
-        }
+        Uninterrupted.park(this);
         waiter.set(null);
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private void awaitWithOthers() {

@@ -86,22 +86,14 @@ public final class Gate {
      */
     public boolean awaitEmpty(final long timeoutMs) {
         long left = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
-        boolean interrupted = false;
         lock.lock();
         try {
             while (state.get() != CLOSED && left > 0) {
-                try {
-                    left = empty.awaitNanos(left);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+                left = Uninterrupted.awaitNanos(empty, left);
             }
             return state.get() == CLOSED;
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 }

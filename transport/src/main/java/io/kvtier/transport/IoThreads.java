@@ -131,17 +131,6 @@ public final class IoThreads implements AutoCloseable {
     public void close() {
         // Not the executor's own close: interrupted, it drops what is queued, and who waits for that waits for ever.
         executor.shutdown();
-        boolean interrupted = false;
-        boolean ended = false;
-        while (!ended) {
-            try {
-                ended = executor.awaitTermination(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Uninterrupted.await(() -> executor.awaitTermination(Long.MAX_VALUE, TimeUnit.NANOSECONDS));
     }
 }

@@ -2,7 +2,6 @@ package io.kvtier.transport;
 
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -50,9 +49,9 @@ public final class Registration implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        final List<Runnable> closings = new ArrayList<>();
-        transports.forEach(transport -> closings.add(() -> transport.detach(region)));
-        closings.add(region::release);
-        Closing.all(closings);
+        try (Closings closings = new Closings()) {
+            closings.add(region::release);
+            transports.forEach(transport -> closings.add(() -> transport.detach(region)));
+        }
     }
 }

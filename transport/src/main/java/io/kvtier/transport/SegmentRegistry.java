@@ -85,9 +85,9 @@ final class SegmentRegistry {
     }
 
     static void closeHandles(final Collection<TransportSegment> handles) {
-        final List<Runnable> closings = new ArrayList<>();
-        handles.forEach(handle -> closings.add(handle::close));
-        Closing.all(closings);
+        try (Closings closings = new Closings()) {
+            handles.forEach(handle -> closings.keep(handle, TransportSegment::close));
+        }
     }
 
     private OpenSegment knownOrMarked(final String name, final OpenSegment wanted) {

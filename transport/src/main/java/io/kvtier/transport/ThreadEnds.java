@@ -28,18 +28,6 @@ public final class ThreadEnds {
      * @param threads threads that end soon by themselves, or were never started.
      */
     public static void await(final List<Thread> threads) {
-        boolean interrupted = false;
-        for (final Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        threads.forEach(thread -> Uninterrupted.await(thread::join));
     }
 }

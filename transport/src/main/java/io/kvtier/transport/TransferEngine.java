@@ -344,11 +344,12 @@ public final class TransferEngine implements AutoCloseable {
             if (abandoned) {
                 return;
             }
-            final List<Runnable> closings = new ArrayList<>();
-            registry.close().forEach(open -> closings.add(() -> SegmentRegistry.closeHandles(open.handles().values())));
-            given.forEach(transport -> closings.add(transport::close));
-            deadlines.close();
-            Closing.all(closings);
+            try (Closings closings = new Closings()) {
+                given.forEach(transport -> closings.keep(transport, Transport::close));
+                registry.close().forEach(
+                    open -> closings.add(() -> SegmentRegistry.closeHandles(open.handles().values())));
+                deadlines.close();
+            }
         } finally {
             closeLock.unlock();
         }

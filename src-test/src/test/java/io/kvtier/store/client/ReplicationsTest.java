@@ -301,7 +301,7 @@ class ReplicationsTest {
         try (TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT,
             List.of(new TcpTransport(TcpConfig.DEFAULT))); Staging staging = new Staging();
              RemoteSegments segments = new RemoteSegments(engine)) {
-            assertNull(new ConnectedMemory(null, segments, engine, staging)
+            assertNull(new ConnectedMemory(new LentMemory(null, "none", 0, false), segments, engine, staging)
                 .startRead(place, 0, VALUE.length, List.of(found), 20_000).finish());
         }
         return PatternBytes.copyOf(found);

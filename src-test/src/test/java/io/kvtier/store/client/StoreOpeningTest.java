@@ -7,12 +7,15 @@ import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.file.FileOpener;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -86,5 +89,61 @@ class StoreOpeningTest {
         openEach(6, hooks -> ConnectedStore.open(cluster.config().memoryBytes(4 * UNIT).disk(directory, 16 * UNIT)
             .stagingBytes(UNIT).nofDevice(directory.resolve("device"), 4 * UNIT)
             .nofDevice(directory.resolve("second"), 4 * UNIT).build(), hooks));
+    }
+
+    /** One of the commands that the thread gives which opens and closes a store fails. */
+    private static final class PoorMaster implements FaultyLink.Fault {
+        private final Thread opener = Thread.currentThread();
+        private int commandsLeft;
+
+        PoorMaster(final int commands) {
+            commandsLeft = commands;
+        }
+
+        @Override
+        public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+            if (Thread.currentThread() == opener && --commandsLeft == 0) {
+                throw new LinkageError("a test's error");
+            }
+            return exchange.pass();
+        }
+    }
+
+    private static boolean isOpened(final ConnectConfig config, final int failing) {
+        final FaultyLink link = new FaultyLink(config);
+        link.fault(new PoorMaster(failing));
+        try (ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            assertEquals(0, store.stats().objects());
+            return true;
+        } catch (final LinkageError e) {
+            assertEquals(0, e.getSuppressed().length, "what was open could be closed");
+            return false;
+        }
+    }
+
+    private static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream().filter(one -> one.getName().startsWith("kvtier"))
+            .collect(Collectors.toSet());
+    }
+
+    /** From the first ping, when nothing is open, to what the master is told at the end. */
+    @Test
+    void shouldLeaveNothingOfAConnectedStoreWhenAnyOfItsCommandsFails() throws InterruptedException {
+        cluster = new Cluster(Cluster.settings(1, 0));
+        final ConnectConfig config = cluster.config().memoryBytes(4 * UNIT).disk(directory, 16 * UNIT)
+            .stagingBytes(UNIT).nofDevice(directory.resolve("device"), 4 * UNIT).build();
+        final Set<Thread> before = threads();
+        int failing = 1;
+        while (!isOpened(config, failing)) {
+            failing++;
+        }
+
+        assertTrue(failing > 8, "it needs more commands than " + failing);
+        final Set<Thread> left = threads();
+        left.removeAll(before);
+        for (final Thread thread : left) {
+            // One that stays makes this last until the test's time is over.
+            thread.join();
+        }
     }
 }

@@ -261,6 +261,26 @@ class ConductorTest {
         assertEquals(WorkKind.TASKS.bit(), submitted(new Wait(CLIENT, 3, 1000)).kinds(), "nobody else took it");
     }
 
+    /** At most three wait here; those whose wait has ended do not count. */
+    @Test
+    void shouldLetOthersWaitInThePlaceOfThoseWhoseWaitsHaveEnded() {
+        for (long connection = 1; connection <= 3; connection++) {
+            for (int i = 0; i < 3; i++) {
+                submitted(new Wait(CLIENT, connection, 1000));
+            }
+            assertEquals(List.of(), told);
+            final Wait oneTooMany = submitted(new Wait(OTHER, connection, 1000));
+            assertEquals(List.of(oneTooMany), told);
+            if (connection == 1) {
+                conductor.disconnected(connection);
+            } else {
+                queueTask(CLIENT);
+            }
+            assertEquals(4, told.size());
+            told.clear();
+        }
+    }
+
     @Test
     void shouldTellAllWaitsOfAClientOfItsWorkAndNobodyElse() {
         final Wait first = submitted(new Wait(CLIENT, 1, 1000));

@@ -126,6 +126,49 @@ abstract class StorageBackendContract {
     }
 
     @Test
+    void shouldRemoveWhatIsDiscardedByWhoHoldsItAndKeepItsBytesUntilThen() {
+        final Value bad = Value.of("bad", 1, 3 * UNIT - 5);
+        try (BackendRig rig = rig(3)) {
+            rig.storeAll(owner, List.of(bad));
+            try (ReadLease lease = rig.backend().acquire(bad.key(), 1)) {
+                owner.forget(bad);
+                lease.discard();
+                lease.discard();
+                assertFalse(rig.has(bad));
+                assertEquals(List.of(Outcome.NO_SPACE), outcomes(rig.store(owner, true, List.of(Value.of("next", 1,
+                    UNIT)))), "the extent of a held value is not given away");
+                assertArrayEquals(bad.bytes(), rig.read(lease, true));
+            }
+            rig.storeAll(owner, List.of(Value.of("all", 1, 3 * UNIT)));
+        }
+        try (BackendRig rig = rig(3)) {
+            assertFalse(rig.has(bad), "a discarded copy is found again");
+        }
+    }
+
+    /** Who found out that a copy is bad may come late: meanwhile the value has been copied down anew. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldKeepTheCopyThatTookThePlaceOfTheOneThatIsDiscarded(final boolean removedBetween) {
+        final Value value = Value.of("twice", 1, 2 * UNIT);
+        try (BackendRig rig = rig(8)) {
+            rig.storeAll(owner, List.of(value));
+            try (ReadLease lease = rig.backend().acquire(value.key(), 1)) {
+                if (removedBetween) {
+                    rig.remove(owner, value);
+                }
+                rig.storeAll(owner, List.of(value));
+                lease.discard();
+                rig.assertReadable(value);
+            }
+            assertEquals(List.of("twice"), keys(rig.backend().stored()));
+        }
+        try (BackendRig rig = rig(8)) {
+            rig.assertReadable(value);
+        }
+    }
+
+    @Test
     void shouldNotEvictAHeldValue() {
         final Value held = Value.of("held", 1, UNIT);
         try (BackendRig rig = rig(8)) {

@@ -42,8 +42,10 @@ final class WorkDirectory implements AutoCloseable {
         if (parent != null && !Files.isDirectory(parent)) {
             throw new CommandFailure("--dir " + parent + " is not a directory; make it or name another one");
         }
-        final Path path = parent == null ? Files.createTempDirectory("kvtier-")
-            : Files.createTempDirectory(parent, "kvtier-");
+        // With the process, so that one that was killed can be told from one that runs.
+        final String prefix = "kvtier-" + ProcessHandle.current().pid() + '-';
+        final Path path = parent == null ? Files.createTempDirectory(prefix)
+            : Files.createTempDirectory(parent, prefix);
         final WorkDirectory directory = new WorkDirectory(path, true);
         Runtime.getRuntime().addShutdownHook(directory.hook);
         return directory;

@@ -12,7 +12,7 @@ import java.util.List;
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> the parts are the store's, which closes them.
  *
- * @param lent     what this process lends; null for nothing.
+ * @param lent     what this process lends, maybe nothing.
  * @param segments of other processes.
  * @param engine   moves the bytes.
  * @param staging  for memory of callers that a transfer cannot use.
@@ -135,7 +135,7 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
     }
 
     private LentMemory.Generation enter(final ReplicaDescriptor.Memory replica) {
-        return lent == null ? null : lent.enter(replica.segment().segmentId());
+        return lent.enter(replica.segment().segmentId());
     }
 
     @Override

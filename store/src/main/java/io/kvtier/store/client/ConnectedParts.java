@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.bindings.NativeAccess;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
@@ -7,6 +8,7 @@ import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
@@ -28,7 +30,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.agrona.CloseHelper;
+import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * What a connected store is made of, opened in the order in which one needs the other and closed in reverse.
@@ -46,7 +48,7 @@ final class ConnectedParts {
 
     private final ConnectConfig config;
     private final MasterLink master;
-    private final Gate gate;
+    private final Gate gate = new Gate();
     private final UUID clientId = UUID.randomUUID();
     private final Counters counters = new Counters();
     /** A platform thread: finding memory for a shared file is one call of the system, of seconds where it is much. */
@@ -56,67 +58,95 @@ final class ConnectedParts {
     private final ExecutorService copies =
         Executors.newSingleThreadExecutor(Thread.ofVirtual().name("kvtier-copies").factory());
     private final AtomicBoolean copying = new AtomicBoolean();
-    private TransferEngine engine;
-    private RemoteSegments segments;
-    private Staging staging;
-    private Exports exports;
-    private LentMemory lent;
-    private ConnectedMemory memory;
-    private LentDevices lentDevices;
-    private BlockDevices devices;
-    private DiskTier disk;
-    private OwnerEndpoint endpoint;
-    private OwnerReads owners;
-    private Replications replications;
-    private volatile Mounts mounts;
-    private Liveness liveness;
-    /** Read by the thread of chores, which runs before this is made. */
-    private volatile WorkLoop work;
+    /** Memory, connections and pings: closed when the master has been told that this client leaves. */
+    private final Closings base = new Closings();
+    /** What others, or the master, give work to: closed before that. */
+    private final Closings served = new Closings();
+    private final boolean serves;
+    private final RemoteSegments segments;
+    private final LentMemory lent;
+    private final ConnectedMemory memory;
+    private final LentDevices lentDevices;
+    private final BlockDevices devices;
+    private final Replications replications;
+    private final OwnerReads owners;
+    /** Null when this client has none. */
+    private final DiskTier disk;
+    /** Where the disk is read by others; empty without one. */
+    private final String endpoint;
+    private final Mounts mounts;
+    private final Liveness liveness;
+    private final WorkLoop work;
+    /** Transfers were left running that may use staging memory: it stays mapped then. */
+    private boolean stagingInUse;
     private boolean closed;
 
-    ConnectedParts(final ConnectConfig config, final MasterLink master, final Gate gate) {
+    /**
+     * Opens everything; when this throws, all that was opened is closed again. Nothing is lent yet.
+     *
+     * @param master closed with the others, and when this throws.
+     */
+    ConnectedParts(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
         this.config = config;
         this.master = master;
-        this.gate = gate;
+        this.serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
+        try (Closings opened = new Closings()) {
+            opened.add(base::close);
+            opened.add(served::close);
+            base.keep(master, MasterLink::close);
+            NativeAccess.require(UnsafeBuffer.class);
+            requireLeases();
+            final Staging staging = base.keep(new Staging(), this::closeStaging);
+            final TransferEngine engine = base.keep(openEngine(), this::closeEngine);
+            lentDevices = base.keep(LentDevices.open(clientId, master, config.nof(), hooks.files()),
+                LentDevices::close);
+            devices = base.keep(new BlockDevices(master, lentDevices.endpoints(), () -> FileEngines.open(hooks, true,
+                config.ioThreads(), config.closeTimeoutMs()), staging, config.transferTimeoutMs()), this::closeDevices);
+            final Exports exports =
+                serves ? base.keep(new Exports(segmentServer(), config.advertisedHost()), Exports::close) : null;
+            lent = base.keep(new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm()),
+                LentMemory::close);
+            segments = base.keep(new RemoteSegments(engine), RemoteSegments::close);
+            memory = new ConnectedMemory(lent, segments, engine, staging);
+            replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
+            owners = base.keep(new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging,
+                counters, config.rpcTimeoutMs(), config.transferTimeoutMs())), OwnerReads::close);
+            disk = config.diskBytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), hooks, clientId,
+                master, memory, counters), DiskTier::close);
+            endpoint = disk == null ? "" : HostPort.of(config.advertisedHost(), openEndpoint(exports).listening());
+            served.keep(chores, ExecutorService::close);
+            served.keep(copies, ExecutorService::close);
+            mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpoint);
+            // Again, with the endpoint.
+            liveness = base.keep(new Liveness(master, ping(endpoint), master.apply(ping(endpoint)), chores, duties()),
+                Liveness::close);
+            work = served.keep(new WorkLoop(master, clientId, this::workQueued), WorkLoop::close);
+            opened.stayOpen();
+        }
     }
 
-    /** Opens everything; when this throws, {@link #close} gives back what was opened. */
-    void open(final StoreHooks hooks) {
-        // Before anything else: a master that does not answer is what goes wrong most often.
+    /** Before anything is opened: a master that does not answer is what goes wrong most often. */
+    private void requireLeases() {
         final PingReply first = master.apply(ping(""));
         if (first.leaseMs() <= 0) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gives no leases, without which "
                 + "a reader in another process cannot know whether the bytes it read are still those of its value; "
                 + "give the master a lease of some seconds");
         }
-        engine = openEngine();
-        segments = new RemoteSegments(engine);
-        staging = new Staging();
-        final boolean serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
-        exports = serves ? new Exports(segmentServer(), config.advertisedHost()) : null;
-        lent = config.memoryBytes() == 0 ? null
-            : new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm());
-        memory = new ConnectedMemory(lent, segments, engine, staging);
-        lentDevices = LentDevices.open(clientId, master, config.nof(), hooks.files());
-        devices = new BlockDevices(master, lentDevices.endpoints(), () -> FileEngines.open(hooks, true,
-            config.ioThreads(), config.closeTimeoutMs()), staging, config.transferTimeoutMs());
-        replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
-        owners = new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging, counters,
-            config.rpcTimeoutMs(), config.transferTimeoutMs()));
-        if (config.diskBytes() > 0) {
-            disk = DiskTier.open(DiskSettings.of(config), hooks, clientId, master, memory, counters);
-            endpoint = new OwnerEndpoint(rpcServer(), exports,
-                new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk);
-        }
-        mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpointAddress());
-        // Again, with the endpoint.
-        liveness = new Liveness(master, ping(endpointAddress()), master.apply(ping(endpointAddress())), chores,
-            duties());
+    }
+
+    private OwnerEndpoint openEndpoint(final Exports exports) {
+        return served.keep(new OwnerEndpoint(rpcServer(), exports,
+            new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk),
+            OwnerEndpoint::close);
+    }
+
+    /** Lends what there is to lend, and begins to work. When this throws, {@link #close} takes back what was lent. */
+    void start() {
         mounts.mount();
         liveness.start();
         lentDevices.start(liveness::isSettled);
         if (serves) {
-            work = new WorkLoop(master, clientId, this::workQueued);
             work.start();
         }
     }
@@ -127,13 +157,18 @@ final class ConnectedParts {
 
     private TransferEngine openEngine() {
         final List<Transport> transports = new ArrayList<>();
-        if (config.shm()) {
-            transports.add(new ShmTransport());
+        try (Closings opened = new Closings()) {
+            if (config.shm()) {
+                transports.add(opened.keep(new ShmTransport(), Transport::close));
+            }
+            transports.add(opened.keep(new TcpTransport(TcpConfig.DEFAULT.withSecret(config.secret())
+                .withRetry(ONCE_MORE).withTimeouts(
+                    new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS))), Transport::close));
+            final TransferEngine engine = TransferEngine.open(
+                new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()), transports);
+            opened.stayOpen();
+            return engine;
         }
-        transports.add(new TcpTransport(TcpConfig.DEFAULT.withSecret(config.secret()).withRetry(ONCE_MORE)
-            .withTimeouts(new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS))));
-        return TransferEngine.open(new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()),
-            transports);
     }
 
     private SegmentServerConfig segmentServer() {
@@ -154,21 +189,17 @@ final class ConnectedParts {
         return config.tls() == null ? base : base.withTls(config.tls());
     }
 
-    private String endpointAddress() {
-        return endpoint == null ? "" : HostPort.of(config.advertisedHost(), endpoint.listening());
-    }
-
     private Liveness.Duties duties() {
         return new Liveness.Duties() {
             @Override
             public boolean lends() {
-                return lent != null || disk != null || lentDevices.isLending();
+                return lent.isAny() || disk != null || lentDevices.isLending();
             }
 
             @Override
             public void remount() {
                 mounts.mount();
-                if (work != null) {
+                if (serves) {
                     work.lookForAll();
                 }
             }
@@ -229,12 +260,12 @@ final class ConnectedParts {
 
     List<String> addresses() {
         final List<String> all = new ArrayList<>();
-        if (lent != null && lent.address() != null) {
+        if (lent.address() != null) {
             all.addAll(Arrays.asList(lent.address().endpoint().split(" ")));
         }
         all.addAll(lentDevices.endpoints().values());
-        if (endpoint != null) {
-            all.add(endpointAddress());
+        if (disk != null) {
+            all.add(endpoint);
         }
         return all;
     }
@@ -249,36 +280,39 @@ final class ConnectedParts {
         if (closed) {
             return true;
         }
-        if (replications != null) {
-            replications.stop();
-        }
-        if (lentDevices != null) {
-            lentDevices.stop();
-        }
-        try {
-            CloseHelper.closeAll(work, copies, chores, endpoint, disk);
-        } finally {
-            // An index that could not be written does not keep the rest.
-            if (mounts != null) {
-                mounts.unmount();
-            }
-            if (disk == null || !disk.isAbandoned()) {
-                closed = true;
-                release();
-            }
+        replications.stop();
+        lentDevices.stop();
+        // An index that could not be written, or a master that is not told, does not keep the rest.
+        try (Closings steps = new Closings()) {
+            steps.add(this::closeBase);
+            steps.add(mounts::unmount);
+            steps.add(served::close);
         }
         return closed;
     }
 
-    private boolean isStagingInUse() {
-        return engine != null && engine.abandoned() || devices != null && devices.isAbandoned();
+    private void closeBase() {
+        if (disk != null && disk.isAbandoned()) {
+            served.keep(disk, DiskTier::close);
+        } else {
+            closed = true;
+            base.close();
+        }
     }
 
-    private void release() {
-        try {
-            CloseHelper.closeAll(liveness, owners, segments, lent, exports, devices, lentDevices, engine);
-        } finally {
-            CloseHelper.closeAll(isStagingInUse() ? null : staging, master);
+    private void closeEngine(final TransferEngine engine) {
+        engine.close();
+        stagingInUse |= engine.abandoned();
+    }
+
+    private void closeDevices(final BlockDevices them) {
+        them.close();
+        stagingInUse |= them.isAbandoned();
+    }
+
+    private void closeStaging(final Staging staging) {
+        if (!stagingInUse) {
+            staging.close();
         }
     }
 }

@@ -1,11 +1,10 @@
 package io.kvtier.store.client;
 
-import io.kvtier.bindings.NativeAccess;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
-import io.kvtier.transport.Gate;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.rpc.RpcException;
 import io.kvtier.transport.rpc.RpcStatus;
 import java.io.EOFException;
@@ -16,8 +15,6 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
-import org.agrona.CloseHelper;
-import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * A store that many processes share, as one of them sees it.
@@ -54,23 +51,14 @@ public final class ConnectedStore extends ClientStore {
 
     /** Over a given master; it is closed with the store, and when this fails. */
     static ConnectedStore open(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
-        final ConnectedParts all;
-        try {
-            NativeAccess.require(UnsafeBuffer.class);
-            all = new ConnectedParts(config, master, new Gate());
+        try (Closings opened = new Closings()) {
+            final ConnectedParts all = opened.keep(new ConnectedParts(config, hooks, master), ConnectedParts::close);
+            all.start();
+            final ConnectedStore store = new ConnectedStore(config, all);
+            opened.stayOpen();
+            return store;
         } catch (final RuntimeException e) {
-            CloseHelper.quietClose(master);
-            throw e;
-        }
-        try {
-            all.open(hooks);
-            return new ConnectedStore(config, all);
-        } catch (final RuntimeException e) {
-            CloseHelper.quietClose(all::close);
             throw explained(e, config);
-        } catch (final Error e) {
-            CloseHelper.quietClose(all::close);
-            throw e;
         }
     }
 

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.storage.SyncGroup;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.TransferEngine;
 import java.lang.foreign.MemorySegment;
@@ -99,11 +100,13 @@ final class DeviceWrite implements Move {
     }
 
     private String makeDurable(final RemoteSegments.Opened opened) {
-        final String problem = opened.syncs().sync(() -> engine.sync(opened.segment()).await());
-        if (problem != null) {
-            segments.failed(opened);
+        final Throwable problem =
+            opened.syncs().sync(SyncGroup.SINCE_OPENED, () -> engine.sync(opened.segment()).await());
+        if (problem == null) {
+            return null;
         }
-        return problem;
+        segments.failed(opened);
+        return String.valueOf(problem.getMessage());
     }
 
     private void giveBack() {

@@ -74,7 +74,6 @@ final class DiskRead implements Move {
     @Override
     public String finish() {
         final long size = lease.value().size();
-        final long version = lease.value().version();
         String problem = "the caller's memory could not be filled";
         try {
             problem = arrived(size);
@@ -86,15 +85,23 @@ final class DiskRead implements Move {
             end(problem == null);
             throw e;
         }
-        end(problem == null);
         if (problem == null) {
+            end(true);
             tier.counters().diskHits.increment();
             tier.counters().diskReadBytes.add(size);
         } else {
             LOG.log(System.Logger.Level.WARNING, "value {0} is dropped from the disk: {1}", key, problem);
-            tier.dropUnreadable(key, version, replicaId);
+            drop();
         }
         return problem;
+    }
+
+    /** With the hold, which says which copy it is. */
+    private void drop() {
+        try (lease) {
+            room.end(false);
+            tier.dropUnreadable(lease, replicaId);
+        }
     }
 
     private String arrived(final long size) {

@@ -13,11 +13,11 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.TransferEngine;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
-import org.agrona.CloseHelper;
 
 /**
  * A client's disk: transfer engine, backend, staging memory and the offloader.
@@ -54,33 +54,29 @@ final class DiskTier implements AutoCloseable {
     record Wanted(ReadRequest request, ReadReply object, long replicaId) {
     }
 
-    private DiskTier(final DiskSettings settings, final UUID clientId, final Master master, final ReplicaMemory memory,
-        final Counters counters, final TransferEngine engine, final StorageBackend backend) {
+    private DiskTier(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+        final ReplicaMemory memory, final Counters counters) {
         this.clientId = clientId;
         this.settings = settings;
         this.master = master;
         this.memory = memory;
         this.counters = counters;
-        this.engine = engine;
-        this.backend = backend;
-        this.staging = new Staging();
-        this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
-            this::removeDropped);
+        try (Closings opened = new Closings()) {
+            this.engine = opened.keep(FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
+                settings.closeTimeoutMs()), TransferEngine::close);
+            this.backend = opened.keep(OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(
+                settings.directory(), settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine,
+                hooks.files()), StorageBackend::close);
+            this.staging = opened.keep(new Staging(), Staging::close);
+            this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
+                this::removeDropped);
+            opened.stayOpen();
+        }
     }
 
     static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        final TransferEngine engine = FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
-            settings.closeTimeoutMs());
-        StorageBackend backend = null;
-        try {
-            backend = OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(settings.directory(),
-                settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine, hooks.files());
-            return new DiskTier(settings, clientId, master, memory, counters, engine, backend);
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(backend, engine);
-            throw e;
-        }
+        return new DiskTier(settings, hooks, clientId, master, memory, counters);
     }
 
     /**
@@ -208,25 +204,29 @@ final class DiskTier implements AutoCloseable {
             return Move.failed("it is not on the disk any more");
         }
         if (lease.value().size() != size) {
-            lease.close();
-            dropUnreadable(key, version, replicaId);
+            try (lease) {
+                dropUnreadable(lease, replicaId);
+            }
             return Move.failed("it has another size on the disk");
         }
         return DiskRead.start(this, key, replicaId, lease, room, receiver, alone);
     }
 
-    /** Forgets a value whose bytes could not be read or were wrong. */
-    void dropUnreadable(final ObjectKey key, final long version, final long replicaId) {
-        master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
-        removeQuietly(key, version);
-    }
-
-    /** Nobody waits for the removal; after a restart the value is found, is not wanted or fails again, and goes. */
-    private void removeQuietly(final ObjectKey key, final long version) {
+    /**
+     * Forgets a copy whose bytes could not be read or were wrong. Between the two steps the value may be copied down
+     * anew from elsewhere: that copy is not the one that is held, and stays.
+     *
+     * @param lease     the hold with which it was read, still open.
+     * @param replicaId the replica that was read.
+     */
+    void dropUnreadable(final StorageBackend.ReadLease lease, final long replicaId) {
+        final StoredValue value = lease.value();
+        master.apply(new ObjectCommand.ReplicaUnreadable(value.key(), value.version(), replicaId));
         try {
-            backend.remove(key, version);
+            lease.discard();
         } catch (final StoreException e) {
-            LOG.log(System.Logger.Level.WARNING, "the removal of value " + key + " could not be written", e);
+            // Nobody waits for it; after a restart the value is found, is not wanted or fails again, and goes.
+            LOG.log(System.Logger.Level.WARNING, "the removal of value " + value.key() + " could not be written", e);
         }
     }
 

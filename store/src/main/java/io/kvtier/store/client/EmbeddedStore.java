@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
 import java.util.Set;
 import java.util.UUID;
@@ -82,34 +83,33 @@ public final class EmbeddedStore extends ClientStore {
         final Signals signals = new Signals();
         final Counters counters = new Counters();
         final Gate gate = new Gate();
-        final EmbeddedMemory memory = new EmbeddedMemory(config.hugePages()
-            ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memoryBytes())
-            : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes()));
-        EmbeddedMaster master = null;
-        DiskTier disk = null;
-        try {
-            master = new EmbeddedMaster(MasterSettings.embedded(config.highWatermark(), config.evictionRatio(),
-                config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(), signals);
+        try (Closings opened = new Closings()) {
+            final EmbeddedMemory memory = opened.keep(new EmbeddedMemory(config.hugePages()
+                ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memoryBytes())
+                : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes())), EmbeddedMemory::close);
+            final EmbeddedMaster master = opened.keep(new EmbeddedMaster(MasterSettings.embedded(
+                config.highWatermark(), config.evictionRatio(), config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(),
+                signals), EmbeddedMaster::close);
             master.apply(new SegmentCommand.Mount(clientId, new SegmentCommand.SegmentSpec("memory",
                 SegmentCommand.Medium.MEMORY, config.memoryBytes(), StoreConfig.UNIT_BYTES,
                 SegmentAddress.local(segmentId), true)));
-            if (config.diskBytes() != 0) {
-                disk = DiskTier.open(DiskSettings.of(config), hooks, clientId, master, memory, counters);
+            final DiskTier disk = config.diskBytes() == 0 ? null : opened.keep(DiskTier.open(DiskSettings.of(config),
+                hooks, clientId, master, memory, counters), DiskTier::close);
+            if (disk != null) {
                 signals.disk = disk;
                 disk.mount("");
             }
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(disk, master, memory);
-            throw e;
+            final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of());
+            final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, null,
+                counters), Reader.Terms.HELD);
+            final Writer writer = new Writer(clientId, master,
+                new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, null,
+                counters, Long.MAX_VALUE);
+            final EmbeddedStore store = new EmbeddedStore(config, signals, master, memory,
+                new Parts(master, reader, writer, disk, gate, counters, ObjectKey.DEFAULT_TENANT));
+            opened.stayOpen();
+            return store;
         }
-        final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of());
-        final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, null, counters),
-            Reader.Terms.HELD);
-        final Writer writer = new Writer(clientId, master,
-            new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, null,
-            counters, Long.MAX_VALUE);
-        return new EmbeddedStore(config, signals, master, memory,
-            new Parts(master, reader, writer, disk, gate, counters, ObjectKey.DEFAULT_TENANT));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.config.TentConfig;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.Transport;
@@ -11,7 +12,6 @@ import io.kvtier.transport.memory.MemoryTransport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.agrona.CloseHelper;
 
 /** Engines for files and block devices. */
 final class FileEngines {
@@ -35,20 +35,18 @@ final class FileEngines {
         final Optional<TentConfig> tent = TentConfig.from(hooks.environment());
         tent.ifPresent(set -> set.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
         final List<Transport> transports = new ArrayList<>();
-        TransferEngine engine = null;
-        try {
-            transports.add(new MemoryTransport());
+        // Rings have threads.
+        try (Closings opened = new Closings()) {
+            transports.add(opened.keep(new MemoryTransport(), Transport::close));
             if (tent.isPresent() && tent.get().uring()) {
-                transports.add(new UringTransport(hooks.files(), UringConfig.DEFAULT, directIo));
+                transports.add(opened.keep(new UringTransport(hooks.files(), UringConfig.DEFAULT, directIo),
+                    Transport::close));
             }
-            transports.add(new PosixTransport(hooks.files(), ioThreads, directIo));
-            engine = TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
+            transports.add(opened.keep(new PosixTransport(hooks.files(), ioThreads, directIo), Transport::close));
+            final TransferEngine engine =
+                TransferEngine.open(tent.map(set -> set.transfer(base)).orElse(base), transports);
+            opened.stayOpen();
             return engine;
-        } finally {
-            if (engine == null) {
-                // Rings have threads.
-                CloseHelper.closeAll(transports);
-            }
         }
     }
 }

@@ -8,11 +8,12 @@ import io.kvtier.store.nof.DeviceLabel;
 import io.kvtier.store.nof.NofDevice;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.Master;
-import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.ThreadEnds;
 import io.kvtier.transport.file.FileOpener;
 import java.util.ArrayList;
@@ -29,7 +30,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
-import org.agrona.CloseHelper;
 
 /**
  * The block devices that this client lends: told to the master, and looked at from time to time.
@@ -87,16 +87,14 @@ final class LentDevices implements AutoCloseable {
     /** Opens the devices; the master is not told yet. */
     static LentDevices open(final UUID clientId, final Master master, final NofConfig config,
         final FileOpener files) {
-        final List<Lent> opened = new ArrayList<>();
-        try {
+        final List<Lent> devices = new ArrayList<>();
+        try (Closings opened = new Closings()) {
             for (final NofConfig.Device one : config.devices()) {
-                opened.add(new Lent(NofDevice.open(one.path(), one.bytes(), files)));
+                devices.add(new Lent(opened.keep(NofDevice.open(one.path(), one.bytes(), files), NofDevice::close)));
             }
-        } catch (final RuntimeException | Error e) {
-            opened.forEach(lent -> CloseHelper.quietClose(lent.device));
-            throw e;
+            opened.stayOpen();
         }
-        return new LentDevices(clientId, master, config, files, opened);
+        return new LentDevices(clientId, master, config, files, devices);
     }
 
     /** Whether the master knows one of them as this client's. Never blocks. */
@@ -294,6 +292,8 @@ final class LentDevices implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        CloseHelper.closeAll(devices.stream().map(one -> one.device).toList());
+        try (Closings closings = new Closings()) {
+            devices.forEach(one -> closings.keep(one.device, NofDevice::close));
+        }
     }
 }

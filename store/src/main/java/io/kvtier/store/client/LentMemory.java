@@ -91,9 +91,9 @@ final class LentMemory implements AutoCloseable {
     /**
      * Memory to be lent.
      *
-     * @param exports serve it.
+     * @param exports serve it; null when there is none.
      * @param name    of the segment.
-     * @param bytes   how much; whole units are lent.
+     * @param bytes   how much; whole units are lent. 0 for none: then it is never renewed, and nothing is ever entered.
      * @param shared  whether other processes of this host map it.
      */
     LentMemory(final Exports exports, final String name, final long bytes, final boolean shared) {
@@ -130,6 +130,11 @@ final class LentMemory implements AutoCloseable {
             throw e;
         }
         return new SegmentSpec(name, Medium.MEMORY, bytes, StoreConfig.UNIT_BYTES, current.address, fresh);
+    }
+
+    /** Whether there is any to lend. */
+    boolean isAny() {
+        return bytes > 0;
     }
 
     /** What is lent now; null when nothing is. */

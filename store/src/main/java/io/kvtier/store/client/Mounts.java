@@ -30,7 +30,7 @@ final class Mounts {
     /**
      * What may be lent.
      *
-     * @param memory   memory; null for none.
+     * @param memory   memory, maybe none.
      * @param devices  block devices, maybe none.
      * @param disk     a disk; null for none.
      * @param endpoint where it is read by others.
@@ -57,7 +57,7 @@ final class Mounts {
 
     /** Lends everything, for the first time or anew: memory under a new identity. */
     void mount() {
-        if (memory != null) {
+        if (memory.isAny()) {
             unmountMemory();
             locality = near(Set.of());
             final SegmentCommand.SegmentSpec spec = memory.renew();
@@ -90,7 +90,7 @@ final class Mounts {
     }
 
     private void unmountMemory() {
-        final SegmentAddress address = memory == null ? null : memory.address();
+        final SegmentAddress address = memory.address();
         if (address == null) {
             return;
         }

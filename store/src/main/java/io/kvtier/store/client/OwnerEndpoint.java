@@ -9,6 +9,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcCall;
 import io.kvtier.transport.rpc.RpcException;
@@ -109,25 +110,19 @@ final class OwnerEndpoint implements AutoCloseable {
         this.leaseMs = buffers.leaseMs();
         this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
         final AccessToken token = AccessToken.random();
-        this.region = buffers.shared()
-            ? SharedMemory.create(capacity, token.bytes())
-            : HostRegion.allocate(NativeTag.BOUNCE, capacity);
-        ExtentAllocator made = null;
-        Exports.Export exported = null;
-        try {
-            made = ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES);
-            exported = exports.export(region, token, Permission.READ_ONLY);
+        try (Closings opened = new Closings()) {
+            this.region = opened.keep(buffers.shared()
+                ? SharedMemory.create(capacity, token.bytes())
+                : HostRegion.allocate(NativeTag.BOUNCE, capacity), HostMemory::close);
+            this.allocator = opened.keep(ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES),
+                ExtentAllocator::close);
+            this.export = opened.keep(exports.export(region, token, Permission.READ_ONLY), Exports.Export::close);
+            this.address = new SegmentAddress(UUID.randomUUID(), export.endpoint(), token);
             this.server = RpcServer.start(config, this::handle);
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(exported, made, region);
-            throw e;
+            opened.stayOpen();
         } catch (final IOException e) {
-            CloseHelper.closeAll(exported, made, region);
             throw new UncheckedIOException(e);
         }
-        this.allocator = made;
-        this.export = exported;
-        this.address = new SegmentAddress(UUID.randomUUID(), exported.endpoint(), token);
     }
 
     InetSocketAddress listening() {

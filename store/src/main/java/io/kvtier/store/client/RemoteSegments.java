@@ -1,9 +1,11 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.storage.SyncGroup;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.Uninterrupted;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -111,23 +113,14 @@ final class RemoteSegments implements AutoCloseable {
     }
 
     private static Opened get(final FutureTask<Opened> task) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return task.get();
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                } catch (final ExecutionException e) {
-                    // Opening catches what there is.
-                    throw new IllegalStateException("a segment could not be opened", e.getCause());
-                }
+        return Uninterrupted.get(() -> {
+            try {
+                return task.get();
+            } catch (final ExecutionException e) {
+                // Opening catches what there is.
+                throw new IllegalStateException("a segment could not be opened", e.getCause());
             }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        });
     }
 
     private Opened open(final SegmentAddress address) {

@@ -4,6 +4,7 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.transport.Closings;
 
 /**
  * Memory for values on their way from disk to a caller who is not given the memory tier's own.
@@ -16,8 +17,8 @@ final class Staging implements AutoCloseable {
     private static final long UNIT_BYTES = 4096;
     private static final int LANES = 4;
 
-    private final HostRegion pool = HostRegion.allocate(NativeTag.BOUNCE, POOL_BYTES);
-    private final ExtentAllocator allocator = ExtentAllocator.create(POOL_BYTES, UNIT_BYTES, LANES);
+    private final HostRegion pool;
+    private final ExtentAllocator allocator;
 
     /** A piece of memory that its holder gives back. */
     interface Piece extends AutoCloseable {
@@ -39,6 +40,14 @@ final class Staging implements AutoCloseable {
         @Override
         public void close() {
             slice.region().close();
+        }
+    }
+
+    Staging() {
+        try (Closings opened = new Closings()) {
+            pool = opened.keep(HostRegion.allocate(NativeTag.BOUNCE, POOL_BYTES), HostRegion::close);
+            allocator = ExtentAllocator.create(POOL_BYTES, UNIT_BYTES, LANES);
+            opened.stayOpen();
         }
     }
 

@@ -2,6 +2,7 @@ package io.kvtier.store.config;
 
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.bindings.cuda.CudaContext;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.file.PosixTransport;
 import io.kvtier.transport.file.UringConfig;
@@ -14,7 +15,6 @@ import io.kvtier.transport.tcp.TcpTransport;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.agrona.CloseHelper;
 
 /** Opens the transports that a configuration asks for. */
 public final class TransportSet {
@@ -34,7 +34,8 @@ public final class TransportSet {
     public static List<Transport> open(final TentConfig config, final int ioThreads, final boolean direct,
         final List<CudaContext> contexts) {
         final List<Transport> transports = new ArrayList<>();
-        try {
+        try (Closings opened = new Closings()) {
+            opened.add(() -> closeAll(transports));
             transports.add(contexts.isEmpty() ? new MemoryTransport() : new MemoryTransport(contexts));
             if (config.gds().enabled()) {
                 transports.add(GdsTransport.open(config.gds(), contexts));
@@ -51,10 +52,14 @@ public final class TransportSet {
                 transports.add(contexts.isEmpty() ? new TcpTransport(config.tcp())
                     : new TcpTransport(config.tcp(), contexts, TcpStaging.DEFAULT));
             }
+            opened.stayOpen();
             return transports;
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.quietCloseAll(transports);
-            throw e;
+        }
+    }
+
+    private static void closeAll(final List<Transport> transports) {
+        try (Closings all = new Closings()) {
+            transports.forEach(transport -> all.keep(transport, Transport::close));
         }
     }
 }

@@ -5,6 +5,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.transport.ThreadEnds;
+import io.kvtier.transport.Uninterrupted;
 import java.lang.System.Logger;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -285,7 +286,7 @@ public final class Conductor implements Master, AutoCloseable {
     }
 
     /** A thread of this process that waits for its answer. */
-    private static final class Waiter<R> extends CommandEntry<R> {
+    private static final class Waiter<R> extends CommandEntry<R> implements Uninterrupted.Ending {
         private final Thread thread = Thread.currentThread();
         private volatile boolean over;
 
@@ -311,15 +312,13 @@ public final class Conductor implements Master, AutoCloseable {
             }
         }
 
+        @Override
+        public boolean isOver() {
+            return over;
+        }
+
         R await() {
-            boolean interrupted = false;
-            while (!over) {
-                LockSupport.park(this);
-                interrupted |= Thread.interrupted();
-            }
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            Uninterrupted.park(this);
             if (refusal() != null) {
                 throw refusal();
             }

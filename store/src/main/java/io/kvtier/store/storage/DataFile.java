@@ -12,15 +12,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The bytes of the backing file, moved by the transfer engine: whole extents where the memory has room for them, since
  * whole blocks need no staging.
  *
- * <p><b>Threading:</b> thread-safe. {@code syncLock} is held across an fdatasync and never together with another lock.
- * <b>Lifetime:</b> owns the segment, not the engine.
+ * <p><b>Threading:</b> thread-safe; batches that are written at the same time share an fdatasync. <b>Lifetime:</b>
+ * owns the segment, not the engine.
  */
 final class DataFile implements AutoCloseable {
     /** Extents on a disk are multiples of what direct I/O needs. */
@@ -29,8 +27,7 @@ final class DataFile implements AutoCloseable {
     private final TransferEngine engine;
     private final Segment segment;
     private final Path path;
-    private final ReentrantLock syncLock = new ReentrantLock();
-    private final AtomicLong refusedSyncs = new AtomicLong();
+    private final SyncGroup syncs = new SyncGroup();
 
     private DataFile(final TransferEngine engine, final Segment segment, final Path path) {
         this.engine = engine;
@@ -49,7 +46,7 @@ final class DataFile implements AutoCloseable {
 
     /** Writes what is under way and makes it durable; what could not be is no longer under way afterwards. */
     void write(final List<PendingStore> batch) {
-        final long refusedBefore = refusedSyncs.get();
+        final long failuresBefore = syncs.failures();
         final List<PendingStore> writing = new ArrayList<>(batch.size());
         final List<Transfer> transfers = new ArrayList<>(batch.size());
         for (final PendingStore pending : batch) {
@@ -66,7 +63,7 @@ final class DataFile implements AutoCloseable {
         for (int i = 0; i < writing.size(); i++) {
             await(transfers.get(i), writing.get(i));
         }
-        makeDurable(writing, refusedBefore);
+        makeDurable(writing, failuresBefore);
     }
 
     /** Starts to read a value; see {@link StorageBackend.ReadLease#read}. */
@@ -101,26 +98,14 @@ final class DataFile implements AutoCloseable {
         }
     }
 
-    /**
-     * The kernel reports a lost write to one fdatasync only, whoever calls it, and the next one succeeds. So a refusal
-     * is one for every batch that had begun to write by then.
-     */
-    private void makeDurable(final List<PendingStore> batch, final long refusedBefore) {
+    private void makeDurable(final List<PendingStore> batch, final long failuresBefore) {
         if (batch.stream().noneMatch(PendingStore::isUnderWay)) {
             return;
         }
-        syncLock.lock();
-        try {
-            engine.sync(segment).await();
-            if (refusedSyncs.get() != refusedBefore) {
-                failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "another batch's sync of " + path
-                    + " failed, which may have lost this one's bytes; store them again"));
-            }
-        } catch (final RuntimeException e) {
-            refusedSyncs.incrementAndGet();
-            failAll(batch, e);
-        } finally {
-            syncLock.unlock();
+        final Throwable problem = syncs.sync(failuresBefore, () -> engine.sync(segment).await());
+        if (problem != null) {
+            failAll(batch, new StoreException(ErrorCode.FILE_WRITE_FAIL, "a sync of " + path
+                + " failed, which may have lost this batch's bytes whoever called it; store them again", problem));
         }
     }
 

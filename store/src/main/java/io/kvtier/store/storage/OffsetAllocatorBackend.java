@@ -6,6 +6,7 @@ import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.agrona.CloseHelper;
 
 /**
@@ -66,14 +68,13 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         this.options = options;
         this.directoryLock = directoryLock;
         this.log = opened.log();
-        this.allocator = ExtentAllocator.create(file.capacity(), DataFile.UNIT_BYTES, ALLOCATOR_LANES);
-        try {
+        try (Closings made = new Closings()) {
+            this.allocator = made.keep(ExtentAllocator.create(file.capacity(), DataFile.UNIT_BYTES, ALLOCATOR_LANES),
+                ExtentAllocator::close);
             this.index = new StoredIndex(allocator);
             this.recovered = index.restore(opened.values(), file.capacity());
             this.data = DataFile.open(engine, file.path());
-        } catch (final RuntimeException | Error e) {
-            allocator.close();
-            throw e;
+            made.stayOpen();
         }
     }
 
@@ -90,9 +91,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     public static OffsetAllocatorBackend open(final Options options, final TransferEngine engine,
         final FileOpener opener) {
         DurableNames.createDirectory(options.directory());
-        final DirectoryLock lock = DirectoryLock.take(options.directory());
-        IndexLog log = null;
-        try {
+        try (Closings open = new Closings()) {
+            final DirectoryLock lock = open.keep(DirectoryLock.take(options.directory()), DirectoryLock::close);
             final long capacity = options.capacity() & -DataFile.UNIT_BYTES;
             if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
                 // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
@@ -101,15 +101,13 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             }
             final BackingFile file = BackingFile.open(options.directory(), capacity, DataFile.UNIT_BYTES, opener);
             final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
-            log = opened.log();
-            return new OffsetAllocatorBackend(options, lock, engine, file, opened);
+            open.keep(opened.log(), IndexLog::close);
+            final OffsetAllocatorBackend backend = new OffsetAllocatorBackend(options, lock, engine, file, opened);
+            open.stayOpen();
+            return backend;
         } catch (final NativeException e) {
-            CloseHelper.closeAll(log, lock);
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
-        } catch (final RuntimeException | Error e) {
-            CloseHelper.closeAll(log, lock);
-            throw e;
         }
     }
 
@@ -146,10 +144,14 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     @Override
     public void remove(final ObjectKey key, final long version) {
+        remove(key, () -> index.remove(key, version));
+    }
+
+    private void remove(final ObjectKey key, final Supplier<StoredValue> taking) {
         logThread.call(() -> {
             logLock.lock();
             try {
-                final StoredValue gone = index.remove(key, version);
+                final StoredValue gone = taking.get();
                 if (gone != null) {
                     append(List.of(IndexRecord.removed(gone)));
                 } else if (log.isDamaged()) {
@@ -438,6 +440,11 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         @Override
         public Transfer read(final RegionSlice target, final boolean alone) {
             return data.read(held.value(), target, alone);
+        }
+
+        @Override
+        public void discard() {
+            remove(held.value().key(), () -> index.remove(held));
         }
 
         @Override

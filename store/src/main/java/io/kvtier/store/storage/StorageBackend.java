@@ -88,6 +88,14 @@ public interface StorageBackend extends AutoCloseable {
          */
         Transfer read(RegionSlice target, boolean alone);
 
+        /**
+         * Removes the copy that is held, as {@link StorageBackend#remove} does. What the same version was stored as
+         * after this hold was taken is another copy and stays.
+         *
+         * @throws io.kvtier.store.StoreException FILE_WRITE_FAIL, as with {@link StorageBackend#remove}.
+         */
+        void discard();
+
         /** Lets go. */
         @Override
         void close();

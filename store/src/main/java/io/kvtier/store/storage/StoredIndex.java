@@ -126,6 +126,21 @@ final class StoredIndex {
         }
     }
 
+    /** Takes that very copy out; null when it is out already, though another copy of the same version may be there. */
+    StoredValue remove(final Held held) {
+        lock.lock();
+        try {
+            if (held.removed) {
+                return null;
+            }
+            values.remove(held.value.key());
+            retire(held);
+            return held.value;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** The values used longest ago that nobody reads, until they make up so many bytes. */
     List<StoredValue> oldest(final long bytes) {
         final List<StoredValue> oldest = new ArrayList<>();

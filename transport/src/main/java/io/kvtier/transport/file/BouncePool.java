@@ -2,6 +2,7 @@ package io.kvtier.transport.file;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.transport.Uninterrupted;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -17,12 +18,15 @@ import java.util.concurrent.BlockingQueue;
 final class BouncePool implements AutoCloseable {
     private final HostRegion region;
     private final BlockingQueue<MemorySegment> pieces;
+    /** Made once, since each slice takes a piece. */
+    private final Uninterrupted.Result<MemorySegment> taking;
     private final long pieceBytes;
 
     BouncePool(final int count, final long pieceBytes) {
         this.pieceBytes = pieceBytes;
         region = HostRegion.allocate(NativeTag.BOUNCE, count * pieceBytes);
         pieces = new ArrayBlockingQueue<>(count);
+        taking = pieces::take;
         for (int i = 0; i < count; i++) {
             pieces.add(region.segment().asSlice(i * pieceBytes, pieceBytes));
         }
@@ -34,20 +38,7 @@ final class BouncePool implements AutoCloseable {
 
     /** Takes a piece. An interrupt does not end the wait, for the slice has to end; it is kept for the caller. */
     MemorySegment take() {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return pieces.take();
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Uninterrupted.get(taking);
     }
 
     /** Takes a piece when there is one. */

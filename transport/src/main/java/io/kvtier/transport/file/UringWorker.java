@@ -4,6 +4,7 @@ import io.kvtier.bindings.uring.UringOptions;
 import io.kvtier.bindings.uring.UringRing;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
+import io.kvtier.transport.Uninterrupted;
 import java.lang.System.Logger;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -194,26 +195,18 @@ final class UringWorker {
 
     /** Waits; gives why it failed, or null. */
     static Throwable await(final CompletableFuture<Void> future, final long timeoutMs) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    future.get(timeoutMs, TimeUnit.MILLISECONDS);
-                    return null;
-                } catch (final ExecutionException e) {
-                    return e.getCause();
-                } catch (final TimeoutException e) {
-                    return new IllegalStateException("a thread of io_uring did not answer within " + timeoutMs
-                        + " ms; a file or device does not answer", e);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+        final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        return Uninterrupted.get(() -> {
+            try {
+                future.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                return null;
+            } catch (final ExecutionException e) {
+                return e.getCause();
+            } catch (final TimeoutException e) {
+                return new IllegalStateException("a thread of io_uring did not answer within " + timeoutMs
+                    + " ms; a file or device does not answer", e);
             }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        });
     }
 
     private CompletableFuture<Void> command(final Consumer<CompletableFuture<Void>> what) {

@@ -6,6 +6,7 @@ import io.kvtier.bindings.cufile.PoolSlabs;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.ThreadEnds;
+import io.kvtier.transport.Uninterrupted;
 import java.lang.System.Logger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -71,17 +72,7 @@ final class BatchLane implements Lane {
     }
 
     private void awaitBegun() {
-        boolean interrupted = false;
-        while (begun.getCount() > 0) {
-            try {
-                begun.await();
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Uninterrupted.await(begun::await);
         if (beginFailure != null) {
             throw beginFailure;
         }

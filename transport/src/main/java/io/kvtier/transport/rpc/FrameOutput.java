@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
@@ -199,20 +200,7 @@ final class FrameOutput {
         if (writeLock.tryLock()) {
             return true;
         }
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return writeLock.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Uninterrupted.get(() -> writeLock.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS));
     }
 
     private void flushLocked() throws IOException {

@@ -3,6 +3,7 @@ package io.kvtier.transport.tcp;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.bindings.RefCount;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Uninterrupted;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 
@@ -90,18 +91,7 @@ public final class ExportedSegment implements AutoCloseable {
         }
         unlist.accept(this);
         uses.close();
-        boolean interrupted = false;
-        while (true) {
-            try {
-                released.await();
-                break;
-            } catch (final InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Uninterrupted.await(released::await);
     }
 
     /** When it was closed, of {@link System#nanoTime()}; 0 while it is open. */

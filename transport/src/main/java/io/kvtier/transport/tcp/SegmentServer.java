@@ -3,7 +3,9 @@ package io.kvtier.transport.tcp;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.RareLog;
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -49,16 +51,16 @@ public final class SegmentServer implements AutoCloseable {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RareLog notes = new RareLog(System.getLogger(SegmentServer.class.getName()));
 
-    private SegmentServer(final SegmentServerConfig config, final ServerSocketChannel channel) throws IOException {
+    /** Opens it; what was opened when this throws is given back by the caller. */
+    private SegmentServer(final SegmentServerConfig config, final InetAddress host, final Closings opened)
+        throws IOException {
         this.config = config;
+        final ServerSocketChannel channel = opened.keep(ServerSocketChannel.open(), SegmentServer::close);
+        channel.bind(new InetSocketAddress(host, config.port()), BACKLOG);
+        channel.configureBlocking(false);
         this.address = (InetSocketAddress) channel.getLocalAddress();
-        try {
-            for (int i = 0; i < config.ioThreads(); i++) {
-                loops.add(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }));
-            }
-        } catch (final RuntimeException | Error e) {
-            loops.forEach(Loop::stop);
-            throw e;
+        for (int i = 0; i < config.ioThreads(); i++) {
+            loops.add(opened.keep(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }), Loop::stop));
         }
         this.acceptor = new Acceptor(this, channel, loops.getFirst());
     }
@@ -72,37 +74,28 @@ public final class SegmentServer implements AutoCloseable {
      * @throws UncheckedIOException     when it cannot listen there.
      */
     public static SegmentServer open(final SegmentServerConfig config) {
-        ServerSocketChannel channel = null;
-        try {
+        try (Closings opened = new Closings()) {
             final InetAddress host = InetAddress.getByName(config.host());
             if (!host.isLoopbackAddress() && config.secret() == null && !config.insecure()) {
                 throw new IllegalArgumentException("host is " + config.host() + ", which others can reach, and there is"
                     + " no shared secret; set one on both sides, listen on 127.0.0.1, or set insecure to say that"
                     + " anybody who reaches the port may try tokens");
             }
-            channel = ServerSocketChannel.open();
-            channel.bind(new InetSocketAddress(host, config.port()), BACKLOG);
-            channel.configureBlocking(false);
-            final SegmentServer server = new SegmentServer(config, channel);
+            final SegmentServer server = new SegmentServer(config, host, opened);
             server.acceptor.start();
+            opened.stayOpen();
             return server;
-        } catch (final RuntimeException | Error e) {
-            close(channel, e);
-            throw e;
         } catch (final IOException e) {
-            close(channel, e);
             throw new UncheckedIOException("cannot listen on host " + config.host() + ", port " + config.port() + ": "
                 + e.getMessage() + "; choose another port, or 0 for any", e);
         }
     }
 
-    private static void close(final ServerSocketChannel channel, final Throwable why) {
+    private static void close(final ServerSocketChannel channel) {
         try {
-            if (channel != null) {
-                channel.close();
-            }
-        } catch (final IOException suppressed) {
-            why.addSuppressed(suppressed);
+            channel.close();
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -222,21 +215,13 @@ public final class SegmentServer implements AutoCloseable {
 
     private void awaitConnections() {
         long left = TimeUnit.MILLISECONDS.toNanos(config.closeTimeoutMs());
-        boolean interrupted = false;
         lock.lock();
         try {
             while (connectionCount.get() > 0 && left > 0) {
-                try {
-                    left = connectionEnded.awaitNanos(left);
-                } catch (final InterruptedException e) {
-                    interrupted = true;
-                }
+                left = Uninterrupted.awaitNanos(connectionEnded, left);
             }
         } finally {
             lock.unlock();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 

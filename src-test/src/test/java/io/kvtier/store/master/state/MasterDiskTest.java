@@ -279,6 +279,23 @@ class MasterDiskTest {
     }
 
     @Test
+    void shouldNotLetADiskDropTheLastCopyOfWhatIsPinnedHard() {
+        final UUID memory = rig.memory(CAROL, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(BOB);
+        final long version = rig.put(CAROL, "key", UNIT, PutOptions.DEFAULT.withHardPin(true));
+        assertTrue(rig.adopt(ALICE, "key", version, UNIT));
+        rig.unmount(CAROL, memory, 0);
+        rig.settle();
+        assertFalse(rig.evictDisk(ALICE, "key", version));
+        assertTrue(rig.exists("key"));
+        assertTrue(rig.adopt(BOB, "key", version, UNIT));
+        assertTrue(rig.evictDisk(ALICE, "key", version), "there is another copy");
+        assertFalse(rig.evictDisk(BOB, "key", version));
+        assertTrue(rig.exists("key"));
+    }
+
+    @Test
     void shouldForgetAReplicaThatCannotBeRead() {
         lendMemoryAndDisk();
         final long version = rig.put(BOB, "key", UNIT);
@@ -468,6 +485,21 @@ class MasterDiskTest {
         final long later = rig.put(BOB, "key", UNIT);
         rig.evict(1, 1);
         assertTrue(rig.adopt(ALICE, "key", later, UNIT), "it has come after that");
+    }
+
+    /** Of removals by pattern only the last ones are remembered as such. */
+    @Test
+    void shouldNotTakeInWhatWasRemovedByPatternLongAgoWhileItsDiskWasAway() {
+        final long[] versions = awayFromDisk("a/1");
+        assertEquals(0, rig.removeMatching("", "^a/", false));
+        for (int i = 0; i < 100; i++) {
+            assertEquals(0, rig.removeMatching("", "^other" + i, false));
+        }
+        rig.disk(ALICE);
+        assertFalse(rig.adopt(ALICE, "a/1", versions[0], UNIT));
+        final long later = rig.put(BOB, "a/2", UNIT);
+        rig.evict(1, 1);
+        assertTrue(rig.adopt(ALICE, "a/2", later, UNIT), "it has come after that");
     }
 
     /** A copy that is under way keeps the entry; what was removed meanwhile is not to come back into it. */

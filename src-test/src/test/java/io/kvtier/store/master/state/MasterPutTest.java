@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import static io.kvtier.store.master.state.MasterRig.ALICE;
 import static io.kvtier.store.master.state.MasterRig.BOB;
+import static io.kvtier.store.master.state.MasterRig.CAROL;
 import static io.kvtier.store.master.state.MasterRig.DISCARD_MS;
 import static io.kvtier.store.master.state.MasterRig.RELEASE_MS;
 import static io.kvtier.store.master.state.MasterRig.UNIT;
@@ -105,6 +106,20 @@ class MasterPutTest {
         assertEquals(first, rig.apply(put));
         assertEquals(1, rig.stats().pendingWrites());
         assertEquals(UNIT, rig.stats().memoryUsed());
+    }
+
+    /** Every client counts its attempts by itself. */
+    @Test
+    void shouldNotTakeTheStartOfAnotherClientForARepeatedOne() {
+        rig.memory(ALICE, "memory", 64 * UNIT);
+        final PutStartReply.Started first = assertInstanceOf(PutStartReply.Started.class,
+            rig.apply(new ObjectCommand.PutStart(BOB, 77, key("key"), UNIT, PutOptions.DEFAULT, false)));
+        assertEquals(new PutStartReply.Taken(PutOutcome.BEING_WRITTEN),
+            rig.apply(new ObjectCommand.PutStart(CAROL, 77, key("key"), UNIT, PutOptions.DEFAULT, false)));
+        final PutStartReply.Started replacing = assertInstanceOf(PutStartReply.Started.class,
+            rig.apply(new ObjectCommand.PutStart(CAROL, 77, key("key"), UNIT, PutOptions.DEFAULT, true)));
+        assertNotEquals(first.version(), replacing.version());
+        assertNotEquals(first.replicas(), replacing.replicas());
     }
 
     @Test

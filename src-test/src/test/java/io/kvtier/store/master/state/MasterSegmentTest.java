@@ -249,6 +249,23 @@ class MasterSegmentTest {
         rig.put(BOB, "key", UNIT);
     }
 
+    /** Who waits for room is told of each, so that he need not wait for the last one. */
+    @Test
+    void shouldTellWhenEachOfSeveralSegmentsHasRested() {
+        rig.apply(new SegmentCommand.Mount(ALICE, spec(new UUID(8, 8), "first", Medium.MEMORY, 16 * UNIT, false)));
+        rig.advance(LEASE_MS / 2);
+        rig.apply(new SegmentCommand.Mount(ALICE, spec(new UUID(9, 9), "second", Medium.MEMORY, 16 * UNIT, false)));
+        final long before = rig.spaceFreed();
+        rig.advance(LEASE_MS / 2 - 1);
+        assertEquals(before, rig.spaceFreed());
+        rig.advance(1);
+        assertEquals(before + 1, rig.spaceFreed(), "the first one is open");
+        rig.advance(LEASE_MS / 2 - 1);
+        assertEquals(before + 1, rig.spaceFreed());
+        rig.advance(1);
+        assertEquals(before + 2, rig.spaceFreed(), "and the second one");
+    }
+
     @Test
     void shouldSweepManyReplicasInParts() {
         final UUID segment = rig.memory(ALICE, "memory", 10_000 * UNIT);

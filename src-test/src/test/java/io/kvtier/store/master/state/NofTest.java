@@ -166,6 +166,23 @@ class NofTest {
         assertTrue(rig.has("only"));
     }
 
+    /** Who was told of it may still read it, and must not find another value there. */
+    @Test
+    void shouldLetTheRangeOfAReplicaWhoseBytesAreWrongRestForItsReaders() {
+        rig.mount(TenantRig.ANN, "dev", Medium.NOF, 64);
+        rig.store("k", 64, NOF_ONLY);
+        rig.read("k");
+        final ReadReply object = rig.query("k");
+        assertEquals(Ack.OK, rig.apply(new ObjectCommand.ReplicaUnreadable(TenantRig.key("k"), object.version(),
+            object.replicas().getFirst().id())));
+        assertFalse(rig.has("k"));
+        assertEquals(new PutStartReply.NoSpace(true), start("next", 64, NOF_ONLY));
+        rig.advance(TenantRig.LEASE_MS - 1);
+        assertEquals(new PutStartReply.NoSpace(true), start("next", 64, NOF_ONLY));
+        rig.advance(1);
+        rig.store("next", 64, NOF_ONLY);
+    }
+
     @Test
     void shouldCompleteEachSideByItself() {
         rig.memory(TenantRig.ANN, "m", 1024);

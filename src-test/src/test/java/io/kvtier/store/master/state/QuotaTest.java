@@ -323,6 +323,21 @@ class QuotaTest {
     }
 
     @Test
+    void shouldExpectNoMoreRoomFromWhatIsRemovedWhileItIsCopiedToADisk() {
+        rig.memory(TenantRig.ANN, "m", 1 << 16);
+        rig.apply(new DiskCommand.MountDisk(TenantRig.ANN, "ann:1", 1 << 20));
+        rig.quota("acme", 200);
+        rig.store("acme/a", 100);
+        rig.store("acme/b", 100);
+        assertEquals(new PutStartReply.NoSpace(true), rig.apply(rig.put("acme/c", 80)), "the oldest is to go");
+        rig.remove("acme/a");
+        rig.read("acme/b");
+        assertEquals(100, rig.charged("acme"));
+        rig.refused(ErrorCode.TENANT_QUOTA_EXCEEDED, rig.put("acme/c", 101));
+        rig.started("acme/c", 100);
+    }
+
+    @Test
     void shouldChargeForWhatComesBackFromADiskAndDeclineWhatExceedsTheQuota() {
         rig.memory(TenantRig.ANN, "m", 1 << 16);
         rig.apply(new DiskCommand.MountDisk(TenantRig.ANN, "ann:1", 1 << 20));

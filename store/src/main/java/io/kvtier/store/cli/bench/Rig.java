@@ -1,13 +1,12 @@
 package io.kvtier.store.cli.bench;
 
 import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.Transport;
 import java.io.IOException;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -17,7 +16,7 @@ import java.util.function.Consumer;
  * <p><b>Threading:</b> one thread.
  */
 final class Rig implements AutoCloseable {
-    private final Deque<Runnable> closings = new ArrayDeque<>();
+    private final Closings closings = new Closings();
 
     Rig() {
     }
@@ -30,22 +29,17 @@ final class Rig implements AutoCloseable {
     /** A rig with all that is fitted to it, or nothing open at all. */
     static <T> T with(final Fitter<T> fitter) throws IOException, InterruptedException {
         final Rig rig = new Rig();
-        try {
-            return fitter.fit(rig);
-        } catch (final IOException | InterruptedException | RuntimeException | Error e) {
-            try {
-                rig.close();
-            } catch (final RuntimeException inClosing) {
-                e.addSuppressed(inClosing);
-            }
-            throw e;
+        try (Closings opened = new Closings()) {
+            opened.add(rig::close);
+            final T fitted = fitter.fit(rig);
+            opened.stayOpen();
+            return fitted;
         }
     }
 
     /** Keeps something open until the rig is closed. */
     <T> T keep(final T thing, final Consumer<? super T> closing) {
-        closings.push(() -> closing.accept(thing));
-        return thing;
+        return closings.keep(thing, closing);
     }
 
     <T extends MemoryRegion> T keep(final T region) {
@@ -63,20 +57,6 @@ final class Rig implements AutoCloseable {
 
     @Override
     public void close() {
-        RuntimeException first = null;
-        while (!closings.isEmpty()) {
-            try {
-                closings.pop().run();
-            } catch (final RuntimeException e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
-        }
+        closings.close();
     }
 }
