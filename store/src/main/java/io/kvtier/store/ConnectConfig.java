@@ -5,6 +5,7 @@ import io.kvtier.transport.SharedSecret;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -24,6 +25,8 @@ public final class ConnectConfig {
     private static final int MAX_PORT = 65_535;
     private static final int MAX_NAME = 64;
     private static final int MAX_HOST = 255;
+    /** 0.0.0.0, :: and other spellings of them. */
+    private static final Pattern EVERY_ADDRESS = Pattern.compile("[0.:\\[\\]]+");
 
     private final HostPort master;
     private final Security security;
@@ -68,7 +71,8 @@ public final class ConnectConfig {
      * Where this client's own servers are.
      *
      * @param host       address at which they listen.
-     * @param advertised name or address under which others reach it; null for {@code host}.
+     * @param advertised name or address under which others reach it; null for {@code host}, unless that stands for all
+     *                   addresses, like 0.0.0.0.
      */
     public record Listening(String host, String advertised) {
         /** Validates. */
@@ -76,6 +80,10 @@ public final class ConnectConfig {
             Setting.text("bindHost", host, MAX_HOST);
             if (advertised != null) {
                 Setting.text("advertisedHost", advertised, MAX_HOST);
+            } else if (EVERY_ADDRESS.matcher(host).matches()) {
+                throw Setting.invalid("bindHost is " + host + " and advertisedHost is not set; others "
+                    + "cannot reach a host by an address that stands for all, so say by which name or address they "
+                    + "reach this one (--advertise)");
             }
         }
     }
@@ -318,7 +326,8 @@ public final class ConnectConfig {
          * Sets where this client's own servers listen.
          *
          * @param host an address of this host; default 127.0.0.1.
-         * @param advertised name or address under which others reach it; null for the same.
+         * @param advertised name or address under which others reach it; null for the same, which 0.0.0.0 and
+         *                   {@code ::} cannot be.
          * @return this.
          */
         public Builder listen(final String host, final String advertised) {

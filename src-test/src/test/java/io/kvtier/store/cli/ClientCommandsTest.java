@@ -146,15 +146,21 @@ class ClientCommandsTest {
         assertEquals(2, run("node", "--disk-bytes", "1G").status());
         assertEquals(2, run("node", "--nof-device", "/x:17T").status());
         assertEquals(2, run("put", "key", "-", "--replicas", "0", "--nof-replicas", "0").status());
-        final CommandRun nowhere = CommandRun.of("ls", "--master", "nowhere:x");
-        assertEquals(2, nowhere.status());
-        assertTrue(nowhere.err().contains("--master: 'nowhere:x' is not host:port"), nowhere.err());
+        final CommandRun unnamed = CommandRun.of("ls", "--master", "nowhere:x");
+        assertEquals(2, unnamed.status());
+        assertTrue(unnamed.err().contains("--master: 'nowhere:x' is not host:port"), unnamed.err());
         final CommandRun secret = run("ls", "--secret-file", directory.resolve("absent").toString());
         assertEquals(2, secret.status());
         assertTrue(secret.err().contains("absent cannot be read (there is no such file)"), secret.err());
-        final CommandRun open = run("node", "--listen", "0.0.0.0");
+        final CommandRun open = run("node", "--listen", "0.0.0.0", "--advertise", "127.0.0.1");
         assertEquals(2, open.status());
         assertTrue(open.err().contains("0.0.0.0") && open.err().contains("secret"), open.err());
+        for (final String all : List.of("0.0.0.0", "::")) {
+            final CommandRun nowhere = run("node", "--listen", all, "--insecure");
+            assertEquals(2, nowhere.status());
+            assertTrue(nowhere.err().contains("bindHost is " + all) && nowhere.err().contains("--advertise"),
+                nowhere.err());
+        }
     }
 
     /** Who lends nothing is called by nobody, so it needs no certificate unless the master asks for one. */

@@ -36,7 +36,17 @@ public final class Main {
     // The launcher class owns the process; nothing else in the library may end it.
     @SuppressWarnings("checkstyle:Regexp")
     public static void main(final String[] arguments) {
+        logInLines();
         System.exit(run(new Console(System.out, System.err, watched()), Store::open, arguments));
+    }
+
+    /** Left to itself the JDK writes two lines for an event; whoever has a configuration of his own keeps it. */
+    private static void logInLines() {
+        final String logging = "java.util.logging.";
+        if (System.getProperty(logging + "config.file") == null && System.getProperty(logging + "config.class") == null
+            && System.getProperty(logging + "SimpleFormatter.format") == null) {
+            System.setProperty(logging + "SimpleFormatter.format", "%1$tFT%1$tT.%1$tL%1$tz %4$s %3$s: %5$s%6$s%n");
+        }
     }
 
     /**

@@ -62,7 +62,8 @@ final class NodeCommand extends ClientCommand {
     private String listen;
 
     @Option(names = "--advertise", paramLabel = "HOST",
-        description = "Name or address under which others reach this host (default: that of --listen).")
+        description = "Name or address under which others reach this host (default: that of --listen, unless it is "
+            + "0.0.0.0 or ::).")
     private String advertise;
 
     @Option(names = "--insecure", description = "Do without a secret, wherever it listens.")
