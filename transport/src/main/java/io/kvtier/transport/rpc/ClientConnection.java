@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.HandOver;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger;
@@ -8,7 +9,6 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -172,31 +172,10 @@ final class ClientConnection {
             throw new RpcException(RpcStatus.TOO_LARGE, "a request of " + length + " bytes; " + peer + " takes "
                 + maxRequest, null);
         }
-        return Thread.currentThread().isVirtual() ? callApart(method, body, length, timeoutMs)
+        // A virtual thread's is made by one that nobody knows, and so nobody interrupts.
+        return Thread.currentThread().isVirtual()
+            ? HandOver.call(Thread::startVirtualThread, () -> callHere(method, body, length, timeoutMs))
             : callHere(method, body, length, timeoutMs);
-    }
-
-    /** On a virtual thread that nobody knows, and so nobody interrupts; that of the caller parks until it is done. */
-    private byte[] callApart(final int method, final byte[] body, final int length, final long timeoutMs) {
-        final CompletableFuture<byte[]> reply = new CompletableFuture<>();
-        Thread.startVirtualThread(() -> {
-            try {
-                reply.complete(callHere(method, body, length, timeoutMs));
-            } catch (final RuntimeException | Error e) {
-                reply.completeExceptionally(e);
-            }
-        });
-        try {
-            return reply.join();
-        } catch (final CompletionException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            if (e.getCause() instanceof Error cause) {
-                throw cause;
-            }
-            throw e;
-        }
     }
 
     private byte[] callHere(final int method, final byte[] body, final int length, final long timeoutMs) {
