@@ -4,7 +4,9 @@ import java.util.Arrays;
 
 /**
  * Why a call failed, by the names and numbers of the system that this store follows, so that operators and other
- * clients read the same word for the same thing. Numbers are stable and never reused.
+ * clients read the same word for the same thing. Numbers are stable and never reused. Which of them a call of
+ * {@link Store} throws is said there; the others are those of administration, of copies, and of the processes of a
+ * store among themselves.
  */
 public enum ErrorCode {
     /** A fault inside the store. */
@@ -55,7 +57,10 @@ public enum ErrorCode {
     RPC_FAIL(-900),
     /** The master or another client did not answer in time. */
     RPC_TIMEOUT(-901),
-    /** The store is closed or closing, or what is asked for does not go in the state that something is in. */
+    /**
+     * The store is closed or closing, the thread was interrupted while its put waited for room, or what is asked for
+     * does not go in the state that something is in.
+     */
     UNAVAILABLE_IN_CURRENT_STATUS(-1010),
     /** The call is of no use the way this store is run. */
     UNAVAILABLE_IN_CURRENT_MODE(-1011),

@@ -81,7 +81,8 @@ public final class SecurityFiles {
                 trust.init(open(truststore, word));
             }
             final SSLContext context = SSLContext.getInstance("TLS");
-            context.init(keys == null ? null : keys.getKeyManagers(), trust == null ? null : trust.getTrustManagers(), null);
+            context.init(keys == null ? null : keys.getKeyManagers(),
+                trust == null ? null : trust.getTrustManagers(), null);
             return context;
         } catch (final GeneralSecurityException e) {
             throw new IllegalArgumentException((keystore == null ? truststore : keystore) + ": no TLS with this ("
