@@ -94,7 +94,7 @@ record SharedFiles(Path directory, Supplier<String> names, Consumer<Path> create
             // Creating the file will say what is wrong with the folder, or nothing is.
             free = Long.MAX_VALUE;
         }
-        final long fileBytes = (bytes + SharedHeader.BYTES + block - 1) / block * block;
+        final long fileBytes = Math.ceilDiv(bytes + SharedHeader.BYTES, block) * block;
         // Asked first, because an allocation that fails in the end has left nothing to others meanwhile.
         if (fileBytes > free) {
             throw new ErrnoException("fallocate", Errno.ENOSPC, directory + ", length " + fileBytes + ", free " + free

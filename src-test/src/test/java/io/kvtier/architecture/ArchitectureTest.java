@@ -15,6 +15,7 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
@@ -196,6 +197,19 @@ class ArchitectureTest {
                     || isOf(call, Collections.class, "shuffle")
                     || call.getTargetOwner().isEquivalentTo(Thread.class)))
             .orShould().accessField(System.class, "out").orShould().accessField(System.class, "err");
+    }
+
+    /** By position a pair of the same type can be swapped, and nobody sees it. */
+    @Test
+    void shouldNotMakeSettingsOfUsersByLongListsOfValues() {
+        final int most = 7;
+        final List<JavaClass> settings = LIBRARY.stream().filter(one -> one.getPackageName().equals("io.kvtier.store")
+            && one.getSimpleName().endsWith("Config")).toList();
+        assertTrue(settings.size() >= 4, settings.toString());
+        for (final JavaClass one : settings) {
+            one.getConstructors().stream().filter(made -> made.getModifiers().contains(JavaModifier.PUBLIC))
+                .forEach(made -> assertTrue(made.getRawParameterTypes().size() <= most, made::getFullName));
+        }
     }
 
     private static boolean isOf(final JavaMethodCall call, final Class<?> owner, final String... names) {

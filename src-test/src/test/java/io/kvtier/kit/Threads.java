@@ -2,6 +2,7 @@ package io.kvtier.kit;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Threads of tests. */
 public final class Threads {
@@ -19,7 +20,8 @@ public final class Threads {
     }
 
     /**
-     * Waits until a thread waits for something or has ended, without saying for how long.
+     * Waits until a thread waits for something, for channels of a selector too, or has ended, without saying for how
+     * long.
      *
      * @param thread the thread, started.
      * @return whether it is waiting, and has not ended.
@@ -33,7 +35,32 @@ public final class Threads {
             if (state == Thread.State.TERMINATED) {
                 return false;
             }
+            if (selects(thread)) {
+                return true;
+            }
             Thread.onSpinWait();
         }
+    }
+
+    /**
+     * Waits until a thread is inside a method, however deep.
+     *
+     * @param thread the thread, which will be there and stay.
+     * @param of     the class of the method.
+     * @param method its name.
+     */
+    public static void awaitInside(final Thread thread, final Class<?> of, final String method) {
+        boolean there = false;
+        while (!there) {
+            there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
+                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
+        }
+    }
+
+    /** The state of a thread in a system call is that of one that runs. */
+    private static boolean selects(final Thread thread) {
+        final StackTraceElement[] frames = thread.getStackTrace();
+        return frames.length > 0 && frames[0].getClassName().equals("sun.nio.ch.EPoll")
+            && frames[0].getMethodName().equals("wait");
     }
 }

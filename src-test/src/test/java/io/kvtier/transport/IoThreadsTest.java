@@ -46,7 +46,7 @@ class IoThreadsTest {
         final CountDownLatch release = new CountDownLatch(1);
         final AtomicInteger ran = new AtomicInteger();
         final Runnable held = () -> {
-            awaitQuietly(release);
+            Uninterrupted.await(release::await);
             ran.incrementAndGet();
         };
         for (int i = 0; i < 3; i++) {
@@ -148,14 +148,6 @@ class IoThreadsTest {
             throw error;
         }
         throw (RuntimeException) thrown;
-    }
-
-    private static void awaitQuietly(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new AssertionError(e);
-        }
     }
 
     @ParameterizedTest

@@ -92,7 +92,7 @@ class SegmentRegistryTest {
         for (int i = 0; i < 4; i++) {
             all.add(Threads.start(() -> registry.share(wanted, () -> {
                 openings.incrementAndGet();
-                await(mayOpen);
+                Uninterrupted.await(mayOpen::await);
                 return segment("file:///slow");
             })));
         }
@@ -118,7 +118,7 @@ class SegmentRegistryTest {
         final CountDownLatch mayFail = new CountDownLatch(1);
         final CompletableFuture<OpenSegment> first =
             Threads.start(() -> registry.share(segment("file:///s"), () -> {
-                await(mayFail);
+                Uninterrupted.await(mayFail::await);
                 throw new IllegalStateException("not now");
             }));
         final CompletableFuture<OpenSegment> second = new CompletableFuture<>();
@@ -162,14 +162,6 @@ class SegmentRegistryTest {
 
         assertEquals(1, closes.get());
         assertThrows(IllegalStateException.class, () -> registry.share(segment("file:///s"), () -> null));
-    }
-
-    private static void await(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new AssertionError(e);
-        }
     }
 
     private static SegmentTarget target(final String name) {

@@ -163,6 +163,23 @@ class SelectionTest {
     }
 
     @Test
+    void shouldStartWithTheFirstOfTheRowThatTakesTheSlice() {
+        open();
+        uring.refuse("not registered");
+        read(null, false);
+
+        assertEquals(0, uring.slices().size());
+        assertEquals(1, posix.slices().size());
+        assertEquals(0, stats().get(TransportKind.IO_URING).fallbacks(), "nothing failed");
+        assertTrue(assertThrows(TransferException.class, () -> read(TransportKind.IO_URING, true)).getMessage()
+            .contains("not registered"), "this transport or none");
+        posix.refuse("not aligned");
+        gds.refuse("not of a GPU");
+        assertTrue(assertThrows(TransferException.class, () -> read(null, false)).getMessage()
+            .contains("not registered"), "what the first one says");
+    }
+
+    @Test
     void shouldEndWithTheFirstFailureWhenNoOtherTransportCanTakeTheSlice() {
         open();
         posix.refuse("not aligned");

@@ -1,130 +1,147 @@
 package io.kvtier.store;
 
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
-import java.util.Objects;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /**
- * How to join a store that many processes share. Immutable; made with {@link #builder}.
- *
- * @param masterHost        name or address of the master's host.
- * @param masterPort        port of the master, 1 to 65,535.
- * @param secret            what all processes of the store know; null for none.
- * @param tls               certificates for calls, to the master and between clients; null for no TLS. Bytes of values
- *                          that one process moves from or to another are never encrypted.
- * @param name              what this client calls itself, for people; at most 64 characters.
- * @param hostId            what the host is called, by which segments of one host are told from others.
- * @param bindHost          address at which this client's own servers listen.
- * @param advertisedHost    name or address under which others reach it; null for {@code bindHost}, unless that stands
- *                          for all addresses, like 0.0.0.0.
- * @param open              the explicit word that an address beyond this host needs no secret.
- * @param memoryBytes       memory lent to the store, at least {@link StoreConfig#UNIT_BYTES}; 0 for none.
- * @param shm               whether memory lent is shared with processes of this host, in {@code /dev/shm}, and theirs
- *                          is used.
- * @param segmentName       what the memory lent is called, for preferences and drains; null for {@code name}.
- * @param directory         where this client's disk keeps its files; null when {@code diskBytes} is 0.
- * @param diskBytes         capacity of the disk in bytes, 0 for none.
- * @param diskHighWatermark share of the disk above which values are evicted.
- * @param diskLowWatermark  share down to which they are.
- * @param promoteOnHit      whether a value that this client reads from its own disk is copied back to memory.
- * @param directIo          whether the disk goes past the page cache where the file system can.
- * @param ioThreads         platform threads that do blocking disk calls, 1 to 256.
- * @param stagingBytes      memory through which other clients read this one's disk; values larger than it can be read
- *                          here only.
- * @param verify            whether values that have a checksum are compared with it when they are read.
- * @param rpcTimeoutMs      milliseconds for a call.
- * @param transferTimeoutMs milliseconds from the start of a put until its bytes are written, and for reading one
- *                          value. The master gives memory of a put that was not ended to others after its own, longer,
- *                          time.
- * @param putTimeoutMs      milliseconds that a put waits for room at most.
- * @param closeTimeoutMs    milliseconds that closing waits for running calls.
- * @param tenant            whose keys are that name no tenant: keys of {@link ObjectKey#DEFAULT_TENANT} are taken for
- *                          this one's.
- * @param nof               block devices that are lent.
+ * How to join a store that many processes share. Immutable; made with {@link #builder}, changed with
+ * {@link #toBuilder()}. A setting that is wrong is refused by its name, its value and what is allowed.
  */
-public record ConnectConfig(String masterHost, int masterPort, SharedSecret secret, SSLContext tls, String name,
-                            String hostId, String bindHost, String advertisedHost, boolean open, long memoryBytes,
-                            boolean shm, String segmentName, Path directory, long diskBytes, double diskHighWatermark,
-                            double diskLowWatermark, boolean promoteOnHit, boolean directIo, int ioThreads,
-                            long stagingBytes, boolean verify, long rpcTimeoutMs, long transferTimeoutMs,
-                            long putTimeoutMs, long closeTimeoutMs, String tenant, NofConfig nof) {
+public final class ConnectConfig {
+    /** Where a client listens that is told nothing: on this host only. */
+    public static final String DEFAULT_BIND_HOST = "127.0.0.1";
+    /** Memory through which others read a disk, in bytes, where nothing is said. */
+    public static final long DEFAULT_STAGING_BYTES = 64L << 20;
+    /** Milliseconds for a call where nothing is said. */
+    public static final long DEFAULT_RPC_TIMEOUT_MS = 5_000;
+    /** Milliseconds for the bytes of a value where nothing is said. */
+    public static final long DEFAULT_TRANSFER_TIMEOUT_MS = 20_000;
+
     private static final int MAX_PORT = 65_535;
     private static final int MAX_NAME = 64;
-    private static final int MAX_IO_THREADS = 256;
+    private static final int MAX_HOST = 255;
     /** 0.0.0.0, :: and other spellings of them. */
     private static final Pattern EVERY_ADDRESS = Pattern.compile("[0.:\\[\\]]+");
-    private static final String DAYS = "1 ms to 24 days";
+
+    private final HostPort master;
+    private final Security security;
+    private final Identity identity;
+    private final Listening listening;
+    private final Lending lending;
+    private final DiskConfig disk;
+    private final NofConfig nof;
+    private final Timeouts timeouts;
+    private final boolean verify;
 
     /**
-     * Validates.
+     * How calls and memory are protected.
+     *
+     * @param secret what all processes of the store know; null for none.
+     * @param tls    certificates for calls, to the master and between clients; null for no TLS. Bytes of values that
+     *               one process moves from or to another are never encrypted.
+     * @param open   the explicit word that an address beyond this host needs no secret.
      */
-    @SuppressWarnings("checkstyle:ParameterNumber")
-    public ConnectConfig {
-        Objects.requireNonNull(masterHost, "masterHost");
-        between("masterPort", masterPort, 1, MAX_PORT, "1 to 65,535");
-        name = text("name", name);
-        hostId = text("hostId", hostId);
-        segmentName = segmentName == null ? name : segmentName;
-        if (segmentName.isEmpty() || segmentName.length() > PutOptions.MAX_NAME) {
-            throw invalid("segmentName has " + segmentName.length() + " characters; allowed is 1 to "
-                + PutOptions.MAX_NAME);
-        }
-        Objects.requireNonNull(bindHost, "bindHost");
-        if (advertisedHost == null && EVERY_ADDRESS.matcher(bindHost).matches()) {
-            throw invalid("bindHost is " + bindHost + " and advertisedHost is not set; others cannot reach a host by"
-                + " an address that stands for all, so say by which name or address they reach this one (--advertise)");
-        }
-        Objects.requireNonNull(nof, "nof");
-        if (memoryBytes != 0) {
-            between("memoryBytes", memoryBytes, StoreConfig.UNIT_BYTES, StoreConfig.MAX_TIER_BYTES,
-                "0 for none, or one page to 16 TiB");
-        }
-        checkDisk(directory, diskBytes, diskHighWatermark, diskLowWatermark);
-        between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to 256");
-        between("stagingBytes", stagingBytes, StoreConfig.UNIT_BYTES, StoreConfig.MAX_TIER_BYTES,
-            "one page to 16 TiB");
-        between("rpcTimeoutMs", rpcTimeoutMs, 1, Integer.MAX_VALUE, DAYS);
-        between("transferTimeoutMs", transferTimeoutMs, 1, Integer.MAX_VALUE, DAYS);
-        between("putTimeoutMs", putTimeoutMs, 0, Integer.MAX_VALUE, "0 for no waiting, up to 24 days");
-        between("closeTimeoutMs", closeTimeoutMs, 0, Integer.MAX_VALUE, "0 for no waiting, up to 24 days");
-        // Refuses what cannot be a tenant.
-        tenant = ObjectKey.of(tenant, "key").tenant();
+    public record Security(SharedSecret secret, SSLContext tls, boolean open) {
     }
 
-    private static void checkDisk(final Path directory, final long bytes, final double high, final double low) {
-        if (bytes != 0) {
-            between("diskBytes", bytes, StoreConfig.UNIT_BYTES, StoreConfig.MAX_TIER_BYTES,
-                "0 for no disk, or one page to 16 TiB");
-            if (directory == null) {
-                throw invalid("diskBytes is " + bytes + " but directory is not set; set it, or diskBytes to 0");
+    /**
+     * Who this client is.
+     *
+     * @param name   what it calls itself, for people; 1 to 64 characters.
+     * @param hostId what the host is called, by which segments of one host are told from others; 1 to 64 characters.
+     * @param tenant whose keys are that name no tenant: keys of {@link ObjectKey#DEFAULT_TENANT} are taken for this
+     *               one's.
+     */
+    public record Identity(String name, String hostId, String tenant) {
+        /** Validates. */
+        public Identity {
+            Setting.text("name", name, MAX_NAME);
+            Setting.text("hostId", hostId, MAX_NAME);
+            // Refuses what cannot be a tenant.
+            tenant = ObjectKey.of(tenant, "key").tenant();
+        }
+    }
+
+    /**
+     * Where this client's own servers are.
+     *
+     * @param host       address at which they listen.
+     * @param advertised name or address under which others reach it; null for {@code host}, unless that stands for all
+     *                   addresses, like 0.0.0.0.
+     */
+    public record Listening(String host, String advertised) {
+        /** Validates. */
+        public Listening {
+            Setting.text("bindHost", host, MAX_HOST);
+            if (advertised != null) {
+                Setting.text("advertisedHost", advertised, MAX_HOST);
+            } else if (EVERY_ADDRESS.matcher(host).matches()) {
+                throw Setting.invalid("bindHost is " + host + " and advertisedHost is not set; others "
+                    + "cannot reach a host by an address that stands for all, so say by which name or address they "
+                    + "reach this one (--advertise)");
             }
         }
-        if (!(high > 0 && high <= 1 && low > 0 && low <= high)) {
-            throw invalid("diskHighWatermark is " + high + " and diskLowWatermark " + low + "; both must be more than 0"
-                + " and at most 1, the second not above the first");
+    }
+
+    /**
+     * What this client lends of its memory.
+     *
+     * @param memoryBytes  lent to the store, at least {@link StoreConfig#UNIT_BYTES}; 0 for none.
+     * @param shm          whether memory lent is shared with processes of this host, in {@code /dev/shm}, and theirs
+     *                     is used.
+     * @param segmentName  what the memory lent is called, for preferences and drains.
+     * @param stagingBytes memory through which other clients read this one's disk; values larger than it can be read
+     *                     here only.
+     */
+    public record Lending(long memoryBytes, boolean shm, String segmentName, long stagingBytes) {
+        /** Validates. */
+        public Lending {
+            if (memoryBytes != 0) {
+                Setting.room("memoryBytes", memoryBytes, "0 for none, or " + Setting.ROOM);
+            }
+            Setting.text("segmentName", segmentName, PutOptions.MAX_NAME);
+            Setting.room("stagingBytes", stagingBytes, Setting.ROOM);
         }
     }
 
-    private static String text(final String name, final String value) {
-        if (value == null || value.isEmpty() || value.length() > MAX_NAME) {
-            throw invalid(name + " is '" + value + "'; it must have 1 to " + MAX_NAME + " characters");
+    /**
+     * How long things may take, in milliseconds.
+     *
+     * @param rpcMs      a call.
+     * @param transferMs from the start of a put until its bytes are written, and reading one value. The master gives
+     *                   memory of a put that was not ended to others after its own, longer, time.
+     * @param putMs      a put's wait for room.
+     * @param closeMs    closing's wait for running calls.
+     */
+    public record Timeouts(long rpcMs, long transferMs, long putMs, long closeMs) {
+        /** Validates. */
+        public Timeouts {
+            Setting.time("rpcTimeoutMs", rpcMs);
+            Setting.time("transferTimeoutMs", transferMs);
+            Setting.wait("putTimeoutMs", putMs);
+            Setting.wait("closeTimeoutMs", closeMs);
         }
-        return value;
     }
 
-    private static void between(final String name, final long value, final long low, final long high,
-        final String allowed) {
-        if (value < low || value > high) {
-            throw invalid(name + " is " + value + "; allowed is " + allowed);
-        }
-    }
-
-    private static StoreException invalid(final String message) {
-        return new StoreException(ErrorCode.INVALID_PARAMS, "setting " + message);
+    private ConnectConfig(final Builder builder) {
+        Setting.text("masterHost", builder.masterHost, MAX_HOST);
+        Setting.between("masterPort", builder.masterPort, 1, MAX_PORT, "1 to 65,535");
+        master = new HostPort(builder.masterHost, builder.masterPort);
+        security = new Security(builder.secret, builder.tls, builder.open);
+        identity = new Identity(builder.name, builder.hostId, builder.tenant);
+        listening = new Listening(builder.bindHost, builder.advertisedHost);
+        lending = new Lending(builder.memoryBytes, builder.shm,
+            builder.segmentName == null ? builder.name : builder.segmentName, builder.stagingBytes);
+        disk = builder.disk;
+        nof = builder.nof;
+        timeouts = new Timeouts(builder.rpcTimeoutMs, builder.transferTimeoutMs, builder.putTimeoutMs,
+            builder.closeTimeoutMs);
+        verify = builder.verify;
     }
 
     /**
@@ -138,39 +155,127 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
         return new Builder(host, port);
     }
 
-    /** Collects settings. <b>Threading:</b> one thread. */
+    /** {@return where the master takes calls} */
+    public HostPort master() {
+        return master;
+    }
+
+    /** {@return how calls and memory are protected} */
+    public Security security() {
+        return security;
+    }
+
+    /** {@return who this client is} */
+    public Identity identity() {
+        return identity;
+    }
+
+    /** {@return where this client's own servers are} */
+    public Listening listening() {
+        return listening;
+    }
+
+    /** {@return what this client lends of its memory} */
+    public Lending lending() {
+        return lending;
+    }
+
+    /**
+     * This client's disk, which values are copied to when memory is full.
+     *
+     * @return its settings; {@link DiskConfig#bytes()} is 0 when there is none.
+     */
+    public DiskConfig disk() {
+        return disk;
+    }
+
+    /** {@return the block devices that are lent} */
+    public NofConfig nof() {
+        return nof;
+    }
+
+    /** {@return how long things may take} */
+    public Timeouts timeouts() {
+        return timeouts;
+    }
+
+    /** {@return whether values that have a checksum are compared with it when they are read} */
+    public boolean verify() {
+        return verify;
+    }
+
+    /**
+     * These settings to start from.
+     *
+     * @return a builder with this configuration's values.
+     */
+    public Builder toBuilder() {
+        return new Builder(this);
+    }
+
+    /**
+     * Settings to start from: lends nothing, no secret.
+     *
+     * @param master where it takes calls.
+     * @return a builder.
+     */
+    public static Builder builder(final HostPort master) {
+        return new Builder(master.host(), master.port());
+    }
+
+    /**
+     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> settings of the disk and of block devices are
+     * refused where they are given, the others by {@link #build()}.
+     */
     public static final class Builder {
         private final String masterHost;
         private final int masterPort;
         private SharedSecret secret;
         private SSLContext tls;
+        private boolean open;
         private String name = defaultName();
         private String hostId = defaultHost();
-        private String bindHost = "127.0.0.1";
+        private String tenant = ObjectKey.DEFAULT_TENANT;
+        private String bindHost = DEFAULT_BIND_HOST;
         private String advertisedHost;
-        private boolean open;
         private long memoryBytes;
         private boolean shm = true;
         private String segmentName;
-        private Path directory;
-        private long diskBytes;
-        private double diskHighWatermark = 0.90;
-        private double diskLowWatermark = 0.80;
-        private boolean promoteOnHit = true;
-        private boolean directIo = true;
-        private int ioThreads = 4;
-        private long stagingBytes = 64L << 20;
-        private boolean verify = true;
-        private long rpcTimeoutMs = 5_000L;
-        private long transferTimeoutMs = 20_000L;
-        private long putTimeoutMs = 10_000L;
-        private long closeTimeoutMs = 30_000L;
-        private String tenant = ObjectKey.DEFAULT_TENANT;
+        private long stagingBytes = DEFAULT_STAGING_BYTES;
+        private DiskConfig disk = DiskConfig.NONE;
         private NofConfig nof = NofConfig.NONE;
+        private long rpcTimeoutMs = DEFAULT_RPC_TIMEOUT_MS;
+        private long transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS;
+        private long putTimeoutMs = 10_000;
+        private long closeTimeoutMs = 30_000;
+        private boolean verify = true;
 
-        Builder(final String host, final int port) {
+        private Builder(final String host, final int port) {
             masterHost = host;
             masterPort = port;
+        }
+
+        private Builder(final ConnectConfig from) {
+            this(from.master.host(), from.master.port());
+            secret = from.security.secret();
+            tls = from.security.tls();
+            open = from.security.open();
+            name = from.identity.name();
+            hostId = from.identity.hostId();
+            tenant = from.identity.tenant();
+            bindHost = from.listening.host();
+            advertisedHost = from.listening.advertised();
+            memoryBytes = from.lending.memoryBytes();
+            shm = from.lending.shm();
+            segmentName = from.lending.segmentName();
+            stagingBytes = from.lending.stagingBytes();
+            disk = from.disk;
+            nof = from.nof;
+            rpcTimeoutMs = from.timeouts.rpcMs();
+            transferTimeoutMs = from.timeouts.transferMs();
+            putTimeoutMs = from.timeouts.putMs();
+            closeTimeoutMs = from.timeouts.closeMs();
+            verify = from.verify;
         }
 
         /**
@@ -283,8 +388,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @return this.
          */
         public Builder disk(final Path where, final long bytes) {
-            directory = where;
-            diskBytes = bytes;
+            disk = disk.withRoom(where, bytes);
             return this;
         }
 
@@ -296,8 +400,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @return this.
          */
         public Builder diskWatermarks(final double high, final double low) {
-            diskHighWatermark = high;
-            diskLowWatermark = low;
+            disk = disk.withWatermarks(high, low);
             return this;
         }
 
@@ -308,7 +411,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @return this.
          */
         public Builder promoteOnHit(final boolean promote) {
-            promoteOnHit = promote;
+            disk = disk.withPromoteOnHit(promote);
             return this;
         }
 
@@ -319,7 +422,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @return this.
          */
         public Builder directIo(final boolean direct) {
-            directIo = direct;
+            disk = disk.withDirectIo(direct);
             return this;
         }
 
@@ -330,7 +433,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @return this.
          */
         public Builder ioThreads(final int threads) {
-            ioThreads = threads;
+            disk = disk.withIoThreads(threads);
             return this;
         }
 
@@ -435,10 +538,7 @@ public record ConnectConfig(String masterHost, int masterPort, SharedSecret secr
          * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
          */
         public ConnectConfig build() {
-            return new ConnectConfig(masterHost, masterPort, secret, tls, name, hostId, bindHost, advertisedHost,
-                open, memoryBytes, shm, segmentName, directory, diskBytes, diskHighWatermark, diskLowWatermark,
-                promoteOnHit, directIo, ioThreads, stagingBytes, verify, rpcTimeoutMs, transferTimeoutMs,
-                putTimeoutMs, closeTimeoutMs, tenant, nof);
+            return new ConnectConfig(this);
         }
 
         private static String defaultName() {

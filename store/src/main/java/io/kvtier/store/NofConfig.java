@@ -13,8 +13,12 @@ import java.util.Objects;
  * @param probeTimeoutMs milliseconds after which such a look counts as failed, 1 ms to 24 days.
  */
 public record NofConfig(List<Device> devices, long probeMs, long probeTimeoutMs) {
+    /** Milliseconds between two looks where nothing is said. */
+    public static final long DEFAULT_PROBE_MS = 10_000;
+    /** Milliseconds for a look where nothing is said. */
+    public static final long DEFAULT_PROBE_TIMEOUT_MS = 1_000;
     /** No devices; a probe every 10 s, which may take 1 s. */
-    public static final NofConfig NONE = new NofConfig(List.of(), 10_000, 1_000);
+    public static final NofConfig NONE = new NofConfig(List.of(), DEFAULT_PROBE_MS, DEFAULT_PROBE_TIMEOUT_MS);
 
     private static final long SHORTEST_MS = 10;
 
@@ -33,8 +37,8 @@ public record NofConfig(List<Device> devices, long probeMs, long probeTimeoutMs)
         public Device {
             Objects.requireNonNull(path, "path");
             if (bytes < 0 || bytes > StoreConfig.MAX_TIER_BYTES) {
-                throw invalid("nofDevice " + path + " is given " + bytes + " bytes; allowed is 0 for all of it, up to "
-                    + "16 TiB");
+                throw Setting.invalid("nofDevice " + path + " is given " + bytes + " bytes; allowed is 0 for all of "
+                    + "it, up to 16 TiB");
             }
         }
     }
@@ -44,21 +48,13 @@ public record NofConfig(List<Device> devices, long probeMs, long probeTimeoutMs)
      */
     public NofConfig {
         devices = List.copyOf(devices);
-        if (probeMs < SHORTEST_MS || probeMs > Integer.MAX_VALUE) {
-            throw invalid("nofProbeMs is " + probeMs + "; allowed is 10 ms to 24 days");
-        }
-        if (probeTimeoutMs < 1 || probeTimeoutMs > Integer.MAX_VALUE) {
-            throw invalid("nofProbeTimeoutMs is " + probeTimeoutMs + "; allowed is 1 ms to 24 days");
-        }
+        Setting.between("nofProbeMs", probeMs, SHORTEST_MS, Integer.MAX_VALUE, "10 ms to 24 days");
+        Setting.time("nofProbeTimeoutMs", probeTimeoutMs);
     }
 
     NofConfig with(final Device another) {
         final List<Device> all = new ArrayList<>(devices);
         all.add(another);
         return new NofConfig(all, probeMs, probeTimeoutMs);
-    }
-
-    private static StoreException invalid(final String message) {
-        return new StoreException(ErrorCode.INVALID_PARAMS, "setting " + message);
     }
 }

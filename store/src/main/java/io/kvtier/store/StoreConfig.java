@@ -1,64 +1,59 @@
 package io.kvtier.store;
 
+import io.kvtier.store.config.MasterSettings;
 import java.nio.file.Path;
 
 /**
- * What an embedded store may use. Immutable; made by {@link #builder()}, which validates once and names the setting
- * and the value that is wrong.
- *
- * @param memoryBytes        capacity of the memory tier in bytes, at least {@link #UNIT_BYTES}; taken from the system
- *                           page by page when first used.
- * @param hugePages          whether to ask for huge pages for it.
- * @param directory          where the disk tier keeps its files; null when {@code diskBytes} is 0.
- * @param diskBytes          capacity of the disk tier in bytes, 0 for none, else at least {@link #UNIT_BYTES};
- *                           reserved on the disk when opened.
- * @param highWatermark      share of the memory tier, more than 0 and at most 1, above which values are evicted.
- * @param evictionRatio      share of the memory tier, from 0 to below 1, that an eviction frees below the watermark;
- *                           0 with a watermark of 1 is exact least-recently-used.
- * @param diskHighWatermark  share of the disk tier, more than 0 and at most 1, above which values are evicted.
- * @param diskLowWatermark   share of the disk tier, more than 0 and at most the high one, down to which they are.
- * @param leaseMs            milliseconds for which a value that was read may be neither evicted nor removed; 0 for
- *                           none. Reads in progress are always safe; a lease is for those who come back.
- * @param putTimeoutMs       milliseconds that a put waits for room at most.
- * @param promoteOnHit       whether a value read from disk is copied back to memory.
- * @param verifyDiskReads    whether the checksum of a value is checked when it is read from disk.
- * @param directIo           whether the disk tier goes past the page cache where the file system can.
- * @param ioThreads          platform threads that do blocking disk calls, 1 to 256.
- * @param closeTimeoutMs     milliseconds that closing waits for running calls.
+ * What an embedded store may use. Immutable; made with {@link #builder()}, changed with {@link #toBuilder()}. A setting
+ * that is wrong is refused by its name, its value and what is allowed.
  */
-public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, long diskBytes, double highWatermark,
-                          double evictionRatio, double diskHighWatermark, double diskLowWatermark, long leaseMs,
-                          long putTimeoutMs, boolean promoteOnHit, boolean verifyDiskReads, boolean directIo,
-                          int ioThreads, long closeTimeoutMs) {
+public final class StoreConfig {
     /** Everything is allocated in multiples of this many bytes: what direct I/O needs on every disk. */
     public static final long UNIT_BYTES = 4096;
     /** Largest capacity of one tier in bytes. */
     public static final long MAX_TIER_BYTES = 16L << 40;
 
-    private static final int MAX_IO_THREADS = 256;
+    private final Memory memory;
+    private final DiskConfig disk;
+    private final long leaseMs;
+    private final boolean verifyDiskReads;
+    private final long putTimeoutMs;
+    private final long closeTimeoutMs;
 
     /**
-     * Validates.
+     * The memory tier.
+     *
+     * @param bytes         its capacity, at least {@link #UNIT_BYTES}; taken from the system page by page when first
+     *                      used.
+     * @param hugePages     whether to ask for huge pages for it.
+     * @param highWatermark share of it, more than 0 and at most 1, above which values are evicted.
+     * @param evictionRatio share of it, from 0 to below 1, that an eviction frees below the watermark; 0 with a
+     *                      watermark of 1 is exact least-recently-used.
      */
-    @SuppressWarnings("checkstyle:ParameterNumber")
-    public StoreConfig {
-        between("memoryBytes", memoryBytes, UNIT_BYTES, MAX_TIER_BYTES, "one page to 16 TiB");
-        if (diskBytes != 0) {
-            between("diskBytes", diskBytes, UNIT_BYTES, MAX_TIER_BYTES, "0 for no disk tier, or one page to 16 TiB");
-            if (directory == null) {
-                throw invalid("diskBytes is " + diskBytes + " but directory is not set; set it, or diskBytes to 0");
-            }
+    public record Memory(long bytes, boolean hugePages, double highWatermark, double evictionRatio) {
+        /**
+         * Validates.
+         *
+         * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
+         */
+        public Memory {
+            Setting.room("memoryBytes", bytes, Setting.ROOM);
+            Setting.watermark("highWatermark", highWatermark);
+            Setting.share("evictionRatio", evictionRatio, evictionRatio >= 0 && evictionRatio < 1,
+                "at least 0 and below 1");
         }
-        ratio("highWatermark", highWatermark, highWatermark > 0 && highWatermark <= 1, "more than 0 and at most 1");
-        ratio("evictionRatio", evictionRatio, evictionRatio >= 0 && evictionRatio < 1, "at least 0 and below 1");
-        ratio("diskHighWatermark", diskHighWatermark, diskHighWatermark > 0 && diskHighWatermark <= 1,
-            "more than 0 and at most 1");
-        ratio("diskLowWatermark", diskLowWatermark, diskLowWatermark > 0 && diskLowWatermark <= diskHighWatermark,
-            "more than 0 and at most diskHighWatermark (" + diskHighWatermark + ")");
-        between("leaseMs", leaseMs, 0, Integer.MAX_VALUE, "0 for none, up to 24 days");
-        between("putTimeoutMs", putTimeoutMs, 0, Integer.MAX_VALUE, "0 for no waiting, up to 24 days");
-        between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to 256");
-        between("closeTimeoutMs", closeTimeoutMs, 0, Integer.MAX_VALUE, "0 for no waiting, up to 24 days");
+    }
+
+    private StoreConfig(final Builder builder) {
+        memory = new Memory(builder.memoryBytes, builder.hugePages, builder.highWatermark, builder.evictionRatio);
+        disk = builder.disk;
+        leaseMs = builder.leaseMs;
+        verifyDiskReads = builder.verifyDiskReads;
+        putTimeoutMs = builder.putTimeoutMs;
+        closeTimeoutMs = builder.closeTimeoutMs;
+        Setting.between("leaseMs", leaseMs, 0, Integer.MAX_VALUE, "0 for none, up to 24 days");
+        Setting.wait("putTimeoutMs", putTimeoutMs);
+        Setting.wait("closeTimeoutMs", closeTimeoutMs);
     }
 
     /**
@@ -79,59 +74,88 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
         return new Builder(this);
     }
 
-    private static void between(final String name, final long value, final long low, final long high,
-        final String allowed) {
-        if (value < low || value > high) {
-            throw invalid(name + " is " + value + "; allowed is " + allowed);
-        }
+    /**
+     * The memory tier.
+     *
+     * @return its settings.
+     */
+    public Memory memory() {
+        return memory;
     }
 
-    private static void ratio(final String name, final double value, final boolean valid, final String allowed) {
-        if (!valid) {
-            throw invalid(name + " is " + value + "; allowed is " + allowed);
-        }
+    /**
+     * The disk tier.
+     *
+     * @return its settings; {@link DiskConfig#bytes()} is 0 when there is none.
+     */
+    public DiskConfig disk() {
+        return disk;
     }
 
-    private static StoreException invalid(final String message) {
-        return new StoreException(ErrorCode.INVALID_PARAMS, "setting " + message);
+    /**
+     * For how long a value that was read may be neither evicted nor removed. Reads in progress are always safe; a lease
+     * is for those who come back.
+     *
+     * @return milliseconds; 0 for none.
+     */
+    public long leaseMs() {
+        return leaseMs;
     }
 
-    /** Collects settings. <b>Threading:</b> one thread. */
+    /**
+     * Whether the checksum of a value is checked when it is read from disk.
+     *
+     * @return true when it is.
+     */
+    public boolean verifyDiskReads() {
+        return verifyDiskReads;
+    }
+
+    /**
+     * How long a put waits for room at most.
+     *
+     * @return milliseconds.
+     */
+    public long putTimeoutMs() {
+        return putTimeoutMs;
+    }
+
+    /**
+     * How long closing waits for running calls.
+     *
+     * @return milliseconds.
+     */
+    public long closeTimeoutMs() {
+        return closeTimeoutMs;
+    }
+
+    /**
+     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> a setting of the disk is refused where it is
+     * given, the others by {@link #build()}.
+     */
     public static final class Builder {
         private long memoryBytes = 256L << 20;
         private boolean hugePages;
-        private Path directory;
-        private long diskBytes;
-        private double highWatermark = 0.90;
-        private double evictionRatio = 0.05;
-        private double diskHighWatermark = 0.90;
-        private double diskLowWatermark = 0.80;
+        private double highWatermark = MasterSettings.Eviction.DEFAULT.highWatermark();
+        private double evictionRatio = MasterSettings.Eviction.DEFAULT.ratio();
+        private DiskConfig disk = DiskConfig.NONE;
         private long leaseMs;
-        private long putTimeoutMs = 10_000;
-        private boolean promoteOnHit = true;
         private boolean verifyDiskReads = true;
-        private boolean directIo = true;
-        private int ioThreads = 4;
+        private long putTimeoutMs = 10_000;
         private long closeTimeoutMs = 30_000;
 
-        Builder() {
+        private Builder() {
         }
 
-        Builder(final StoreConfig from) {
-            memoryBytes = from.memoryBytes;
-            hugePages = from.hugePages;
-            directory = from.directory;
-            diskBytes = from.diskBytes;
-            highWatermark = from.highWatermark;
-            evictionRatio = from.evictionRatio;
-            diskHighWatermark = from.diskHighWatermark;
-            diskLowWatermark = from.diskLowWatermark;
+        private Builder(final StoreConfig from) {
+            memoryBytes = from.memory.bytes();
+            hugePages = from.memory.hugePages();
+            highWatermark = from.memory.highWatermark();
+            evictionRatio = from.memory.evictionRatio();
+            disk = from.disk;
             leaseMs = from.leaseMs;
-            putTimeoutMs = from.putTimeoutMs;
-            promoteOnHit = from.promoteOnHit;
             verifyDiskReads = from.verifyDiskReads;
-            directIo = from.directIo;
-            ioThreads = from.ioThreads;
+            putTimeoutMs = from.putTimeoutMs;
             closeTimeoutMs = from.closeTimeoutMs;
         }
 
@@ -165,8 +189,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @return this.
          */
         public Builder disk(final Path where, final long bytes) {
-            directory = where;
-            diskBytes = bytes;
+            disk = disk.withRoom(where, bytes);
             return this;
         }
 
@@ -191,8 +214,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @return this.
          */
         public Builder diskWatermarks(final double high, final double low) {
-            diskHighWatermark = high;
-            diskLowWatermark = low;
+            disk = disk.withWatermarks(high, low);
             return this;
         }
 
@@ -225,7 +247,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @return this.
          */
         public Builder promoteOnHit(final boolean promote) {
-            promoteOnHit = promote;
+            disk = disk.withPromoteOnHit(promote);
             return this;
         }
 
@@ -247,7 +269,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @return this.
          */
         public Builder directIo(final boolean direct) {
-            directIo = direct;
+            disk = disk.withDirectIo(direct);
             return this;
         }
 
@@ -258,7 +280,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @return this.
          */
         public Builder ioThreads(final int threads) {
-            ioThreads = threads;
+            disk = disk.withIoThreads(threads);
             return this;
         }
 
@@ -280,9 +302,7 @@ public record StoreConfig(long memoryBytes, boolean hugePages, Path directory, l
          * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
          */
         public StoreConfig build() {
-            return new StoreConfig(memoryBytes, hugePages, directory, diskBytes, highWatermark, evictionRatio,
-                diskHighWatermark, diskLowWatermark, leaseMs, putTimeoutMs, promoteOnHit, verifyDiskReads, directIo,
-                ioThreads, closeTimeoutMs);
+            return new StoreConfig(this);
         }
     }
 }

@@ -186,7 +186,7 @@ final class Slices {
         }
         final String problem;
         try {
-            problem = slice.region() == null ? null : slice.hop().transport().check(slice);
+            problem = slice.region() == null ? null : settle(slice);
         } catch (final RuntimeException | Error e) {
             leave(index);
             throw e;
@@ -195,6 +195,22 @@ final class Slices {
             leave(index);
             throw invalid(slice, problem);
         }
+    }
+
+    /**
+     * Goes down the row to the first transport that takes the slice: one that wants other memory or borders leaves it
+     * to the next.
+     *
+     * @return null when there is one, else what the first of the row said.
+     */
+    private String settle(final Slice slice) {
+        final String problem = slice.hop().transport().check(slice);
+        String next = problem;
+        while (next != null && slice.hasNextHop(Integer.MAX_VALUE)) {
+            slice.nextHop();
+            next = slice.hop().transport().check(slice);
+        }
+        return next == null ? null : problem;
     }
 
     private void leave(final int index) {

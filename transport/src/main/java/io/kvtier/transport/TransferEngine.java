@@ -16,8 +16,9 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>A submit is validated whole before any slice of it is queued: segment open, range not negative and not
  * overflowing, memory native, open and usable by other threads. Each request goes to the first transport of the rule
- * of the {@linkplain Selection table} that fits it, or to the hinted one; a slice that fails there for a reason that
- * another transport need not share is tried on the next one. A read past the end of a file fails as SHORT.
+ * of the {@linkplain Selection table} that fits it and takes its memory, or to the hinted one; a slice that fails there
+ * for a reason that another transport need not share is tried on the next one. A read past the end of a file fails as
+ * SHORT.
  *
  * <p>What is under way in all transports together is bounded, see {@link TransferConfig}: a submit beyond waits, in the
  * order of arrival, or is refused.

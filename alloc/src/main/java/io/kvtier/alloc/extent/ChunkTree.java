@@ -112,7 +112,7 @@ final class ChunkTree {
     }
 
     static int chunksOf(final long units, final int chunkUnits) {
-        return (int) ((units + chunkUnits - 1) / chunkUnits);
+        return (int) Math.ceilDiv(units, chunkUnits);
     }
 
     /** How many words a tree over that many units takes. */
@@ -136,11 +136,11 @@ final class ChunkTree {
     }
 
     private static int entriesOf(final int below) {
-        return below + FAN - 1 >> FAN_SHIFT;
+        return Math.ceilDiv(below, FAN);
     }
 
     private static int roundUp(final int chunks) {
-        return chunks + FAN - 1 & -FAN;
+        return entriesOf(chunks) * FAN;
     }
 
     int chunks() {

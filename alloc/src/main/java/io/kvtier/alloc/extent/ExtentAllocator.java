@@ -2,6 +2,7 @@ package io.kvtier.alloc.extent;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.bits.AtomicWords;
 import io.kvtier.alloc.bits.BufferWords;
 import io.kvtier.alloc.bits.KnownFailure;
@@ -104,7 +105,7 @@ public final class ExtentAllocator implements AutoCloseable {
     record Shape(long units, long unitBytes, int chunkUnits, int lanes) {
         long mapBase() {
             final long tree = ChunkTree.words(units, chunkUnits);
-            return Lanes.words(lanes) + (tree + LINE_WORDS - 1 & -LINE_WORDS);
+            return Lanes.words(lanes) + Units.up(tree, LINE_WORDS);
         }
 
         long words() {

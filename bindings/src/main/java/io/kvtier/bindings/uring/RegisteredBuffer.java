@@ -46,7 +46,7 @@ public final class RegisteredBuffer implements AutoCloseable {
     }
 
     static int slotsFor(final long bytes) {
-        return Math.toIntExact((bytes + UringLayout.MAX_BUFFER_BYTES - 1) / UringLayout.MAX_BUFFER_BYTES);
+        return Math.toIntExact(Math.ceilDiv(bytes, UringLayout.MAX_BUFFER_BYTES));
     }
 
     boolean belongsTo(final UringRing other) {

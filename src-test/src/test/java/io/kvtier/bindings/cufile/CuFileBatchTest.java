@@ -10,9 +10,7 @@ import io.kvtier.bindings.cufile.CuFileBatch.State;
 import io.kvtier.bindings.cufile.gen.CUfileIOParams;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import io.kvtier.bindings.posix.PosixFile;
-import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.SimulatedCuFile;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -20,38 +18,25 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@ExtendWith(LeakCheck.class)
-class CuFileBatchTest {
+class CuFileBatchTest extends OverSimulatedCuFile {
     private static final long ENTRY = 4096;
 
-    private final SimulatedCuFile simulated = new SimulatedCuFile();
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment memory = arena.allocate(1 << 20, 4096);
-    private final DevicePointer device =
-        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
-    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
-    private final PosixFile file = PosixFile.inMemory("batch");
-    private final CuFileHandle handle = CuFileHandle.register(driver, file);
-    private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
+    private final CuFileBuffer buffer = keep(CuFileBuffer.register(driver, device), CuFileBuffer::close);
     private final CuFileBatch batch = CuFileBatch.create(driver, 8);
     private final List<String> said = new ArrayList<>();
+
+    CuFileBatchTest() {
+        super("batch", 1 << 20);
+    }
 
     @AfterEach
     void close() {
         batch.close();
         assertEquals(State.DESTROYED, batch.state());
         assertEquals(0, driver.pool().taken());
-        buffer.close();
-        handle.close();
-        file.close();
-        driver.close();
-        arena.close();
-        assertEquals(0, simulated.live());
-        assertEquals(0, simulated.opens());
     }
 
     private void hear(final int slot, final CuFileOutcome outcome, final long result) {

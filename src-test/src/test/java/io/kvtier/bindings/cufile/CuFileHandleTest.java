@@ -9,41 +9,19 @@ import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.PosixFile;
-import io.kvtier.kit.LeakCheck;
-import io.kvtier.kit.SimulatedCuFile;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.function.Executable;
 
 /** Files and registered memory, and the three ways in which a transfer reports an error. */
-@ExtendWith(LeakCheck.class)
-class CuFileHandleTest {
+class CuFileHandleTest extends OverSimulatedCuFile {
     private static final long FILE_BYTES = 1 << 20;
 
-    private final SimulatedCuFile simulated = new SimulatedCuFile();
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment memory = arena.allocate(64 << 10, 4096);
-    private final DevicePointer device =
-        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
-    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
-    private final PosixFile file = PosixFile.inMemory("handle");
-    private final CuFileHandle handle = CuFileHandle.register(driver, file);
-    private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
+    private final CuFileBuffer buffer = keep(CuFileBuffer.register(driver, device), CuFileBuffer::close);
 
-    @AfterEach
-    void close() {
-        buffer.close();
-        handle.close();
-        file.close();
-        driver.close();
-        arena.close();
-        assertEquals(0, simulated.live());
-        assertEquals(0, simulated.opens());
+    CuFileHandleTest() {
+        super("handle", 64 << 10);
     }
 
     @Test

@@ -5,40 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
-import io.kvtier.bindings.posix.PosixFile;
-import io.kvtier.kit.LeakCheck;
-import io.kvtier.kit.SimulatedCuFile;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A registration that is closed in use is let go by the last use, and the library may refuse that. */
-@ExtendWith(LeakCheck.class)
-class CuFileReleaseTest {
+class CuFileReleaseTest extends OverSimulatedCuFile {
     private static final long ENTRY = 4096;
 
-    private final SimulatedCuFile simulated = new SimulatedCuFile();
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment memory = arena.allocate(64 << 10, 4096);
-    private final DevicePointer device =
-        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
-    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
-    private final PosixFile file = PosixFile.inMemory("release");
-    private final CuFileHandle handle = CuFileHandle.register(driver, file);
     private final List<String> said = new ArrayList<>();
 
-    @AfterEach
-    void close() {
-        handle.close();
-        file.close();
-        driver.close();
-        assertEquals(0, simulated.live());
-        assertEquals(0, simulated.opens());
-        arena.close();
+    CuFileReleaseTest() {
+        super("release", 64 << 10);
     }
 
     private void hear(final int slot, final CuFileOutcome outcome, final long result) {

@@ -5,42 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
-import io.kvtier.bindings.posix.PosixFile;
-import io.kvtier.kit.LeakCheck;
-import io.kvtier.kit.SimulatedCuFile;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Transfers in the order of a stream, and its registration, over a stream that counts who holds it. */
-@ExtendWith(LeakCheck.class)
-class CuFileStreamTest {
-    private final SimulatedCuFile simulated = new SimulatedCuFile();
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment memory = arena.allocate(64 << 10, 4096);
-    private final DevicePointer device =
-        simulated.memory().allocated(new DevicePointer(memory.address(), memory.byteSize()));
-    private final CuFileDriver driver = simulated.cuFile().open(CuFileConfig.DEFAULT);
-    private final PosixFile file = PosixFile.inMemory("stream");
-    private final CuFileHandle handle = CuFileHandle.register(driver, file);
-    private final CuFileBuffer buffer = CuFileBuffer.register(driver, device);
+class CuFileStreamTest extends OverSimulatedCuFile {
+    private final CuFileBuffer buffer = keep(CuFileBuffer.register(driver, device), CuFileBuffer::close);
     private final CountedStream stream = new CountedStream();
+
+    CuFileStreamTest() {
+        super("stream", 64 << 10);
+    }
 
     @AfterEach
     void close() {
-        buffer.close();
-        handle.close();
-        file.close();
-        driver.close();
-        arena.close();
         assertEquals(0, stream.held());
-        assertEquals(0, simulated.live());
-        assertEquals(0, simulated.opens());
     }
 
     private CuFileStreamTransfer submit(final boolean write, final long length) {

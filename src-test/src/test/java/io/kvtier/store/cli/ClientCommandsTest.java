@@ -7,15 +7,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Certificates;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
+import java.net.Inet6Address;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +35,9 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(LeakCheck.class)
 class ClientCommandsTest {
     private static final long LEASE_MS = 600_000;
+    private static final MasterSettings SETTINGS = new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true),
+        LEASE_MS, true, 1_000, new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
+        MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
 
     @TempDir
     private Path directory;
@@ -39,15 +46,9 @@ class ClientCommandsTest {
 
     @BeforeEach
     void start() throws IOException {
-        master = MasterServer.start(RpcServerConfig.loopback(0), settings());
+        master = MasterServer.start(RpcServerConfig.loopback(0), SETTINGS);
         node = Store.connect(ConnectConfig.builder("127.0.0.1", master.address().getPort()).memoryBytes(64 << 20)
             .shm(false).build());
-    }
-
-    private static MasterSettings settings() {
-        return new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
-            new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
-            MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 
     @AfterEach
@@ -67,6 +68,19 @@ class ClientCommandsTest {
         assertArrayEquals(value, Files.readAllBytes(back));
         try (Stream<Path> files = Files.list(directory)) {
             assertEquals(2, files.count(), "no part is left");
+        }
+    }
+
+    @Test
+    void shouldSayWhatIsWrongInTheConfigurationOfTheTransports() {
+        System.setProperty("MC_TENT_CONF", "{\"transports\": {\"tcp\": {\"max_retry_count\": \"often\"}}}");
+        try {
+            final CommandRun command = run("stat", "key");
+            assertEquals(2, command.status());
+            assertEquals("kvtier stat: INVALID_PARAMS: MC_TENT_CONF: 'transports/tcp/max_retry_count' is often; it "
+                + "must be a whole number from 0 to 1000\n", command.err());
+        } finally {
+            System.clearProperty("MC_TENT_CONF");
         }
     }
 
@@ -134,7 +148,7 @@ class ClientCommandsTest {
         assertEquals(2, run("put", "key", "-", "--replicas", "0", "--nof-replicas", "0").status());
         final CommandRun unnamed = CommandRun.of("ls", "--master", "nowhere:x");
         assertEquals(2, unnamed.status());
-        assertTrue(unnamed.err().contains("--master is 'nowhere:x'"), unnamed.err());
+        assertTrue(unnamed.err().contains("--master: 'nowhere:x' is not host:port"), unnamed.err());
         final CommandRun secret = run("ls", "--secret-file", directory.resolve("absent").toString());
         assertEquals(2, secret.status());
         assertTrue(secret.err().contains("absent cannot be read (there is no such file)"), secret.err());
@@ -159,7 +173,7 @@ class ClientCommandsTest {
             SecurityFiles.tls(Certificates.signed(authority, "server", 100), password, null), false, false,
             plain.maxConnections(), plain.maxBodyBytes(), plain.handshakeTimeoutMs(), plain.drainTimeoutMs(),
             plain.stallTimeoutMs());
-        try (MasterServer another = MasterServer.start(secure, settings())) {
+        try (MasterServer another = MasterServer.start(secure, SETTINGS)) {
             final String[] trusting = {"--master", "127.0.0.1:" + another.address().getPort(), "--tls-truststore",
                 authority.toString(), "--tls-password-file", password.toString()};
             assertEquals("", CommandRun.of(with(trusting, "ls")).done().out());
@@ -171,6 +185,30 @@ class ClientCommandsTest {
 
     private static String[] with(final String[] options, final String... command) {
         return Stream.concat(Stream.of(command), Stream.of(options)).toArray(String[]::new);
+    }
+
+    /** A literal without brackets was taken for a host and a port. */
+    @Test
+    void shouldReachAMasterByAnIpv6Address() throws IOException {
+        NotExercised.require("IPv6", hasIpv6(), "this machine has no address ::1");
+        final RpcServerConfig four = RpcServerConfig.loopback(0);
+        try (MasterServer six = MasterServer.start(new RpcServerConfig(new InetSocketAddress("::1", 0), null, null,
+            false, false, four.maxConnections(), four.maxBodyBytes(), four.handshakeTimeoutMs(), four.drainTimeoutMs(),
+            four.stallTimeoutMs()), SETTINGS)) {
+            final String address = "[::1]:" + six.address().getPort();
+            assertFailure("OBJECT_NOT_FOUND", CommandRun.of("stat", "nothing", "--no-shm", "--master", address));
+            six.close();
+            assertFailure("the master at " + address + " does not answer",
+                CommandRun.of("stat", "nothing", "--no-shm", "--rpc-timeout-ms=200", "--master", address));
+        }
+        final CommandRun bare = CommandRun.of("stat", "key", "--master", "::1");
+        assertEquals(2, bare.status());
+        assertTrue(bare.err().contains("--master: '::1' is not host:port"), bare.err());
+    }
+
+    private static boolean hasIpv6() throws IOException {
+        return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            .anyMatch(one -> one instanceof Inet6Address && one.isLoopbackAddress());
     }
 
     private CommandRun run(final String name, final String... arguments) {

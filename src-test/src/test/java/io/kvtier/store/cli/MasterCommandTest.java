@@ -9,7 +9,7 @@ import io.kvtier.kit.PrometheusText;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterConfig;
 import io.kvtier.store.config.MasterOption;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -85,9 +85,9 @@ class MasterCommandTest {
         assertEquals(new MasterSettings(new MasterSettings.Eviction(0.5, 0.25, 0.75, 0.125, false), 1, true, 10_000,
             new MasterSettings.Liveness(2, 3, 4, 5), new MasterSettings.Pins(6, 7),
             new MasterSettings.Tasks(8, 9, 10, 11, 12, 14), true, MasterSettings.Strategy.FREE_RATIO_FIRST),
-            MasterProcess.settings(config(options)));
+            config(options).settings());
         for (final String word : List.of("random", "free_ratio_first", "ssd_free_ratio_first", "local_first")) {
-            assertEquals(word, MasterProcess.settings(config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)))
+            assertEquals(word, config(Map.of(MasterOption.ALLOCATION_STRATEGY, word)).settings()
                 .strategy().name().toLowerCase(Locale.ROOT));
         }
     }
@@ -96,8 +96,8 @@ class MasterCommandTest {
     @Test
     void shouldTryAMoveOnceMoreThanItIsTriedAgain() {
         for (final int retries : new int[] {0, 10}) {
-            assertEquals(retries + 1, MasterProcess.settings(config(Map.of(MasterOption.MAX_RETRY_ATTEMPTS,
-                String.valueOf(retries)))).tasks().tries());
+            assertEquals(retries + 1, config(Map.of(MasterOption.MAX_RETRY_ATTEMPTS,
+                String.valueOf(retries))).settings().tasks().tries());
         }
     }
 

@@ -214,7 +214,7 @@ final class ReplayTest {
         final Set<Path> after = temporaryDirectories();
         after.removeAll(before);
         // Other processes have theirs.
-        final String own = "kvtier-" + ProcessHandle.current().pid() + '-';
+        final String own = "kvtier-work-" + ProcessHandle.current().pid() + '-';
         assertFalse(after.stream().anyMatch(path -> path.toString().contains(own)), after::toString);
     }
 

@@ -1,11 +1,11 @@
 package io.kvtier.store.client;
 
-import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.Faults;
+import io.kvtier.kit.FaultyFiles;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.config.Environment;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.PrometheusText;
@@ -13,6 +14,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.SegmentCommand;
@@ -27,8 +29,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -298,9 +300,10 @@ class ClusterFaultsTest {
         final int small = 50_000;
         try (ClusterProcesses processes = new ClusterProcesses("--client_ttl=60s")) {
             cluster = processes;
+            final long unit = StoreConfig.UNIT_BYTES;
             // Both values of the writer fit, and nothing beside them but what opens the connections.
             cluster.startNode("one", "--no-shm", "--memory-bytes="
-                + (Units.padded(1) + Units.padded(large) + Units.padded(small)));
+                + (Units.taken(1, unit) + Units.taken(large, unit) + Units.taken(small, unit)));
             final ConnectedStore hasty =
                 cluster.join(cluster.config().name("hasty").timeouts(20_000, 1_000).putTimeoutMs(0));
             probe = cluster.join(cluster.config().name("patient").timeouts(20_000, 20_000).putTimeoutMs(0));

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -213,6 +212,35 @@ class ConnectedStoreTest {
         assertFalse(client.exists(KEY), "the owner has told the master");
     }
 
+    /** What could not be read keeps nothing of the memory into which values are read for others. */
+    @Test
+    void shouldReadForOthersInLittleMemoryAfterAReadThatFailed() {
+        final Faults faults = new Faults();
+        cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).stagingBytes(2 * UNIT)
+            .shm(false), faults);
+        final ConnectedStore client = cluster.join(config -> config);
+        final byte[] value = PatternBytes.of(2, UNIT + 1);
+        StoreContract.put(client, KEY, PatternBytes.of(1, UNIT + 1));
+        StoreContract.put(client, key(1), value);
+        StoreContract.fillUntilOnDisk(client, KEY, 64 * UNIT);
+        StoreContract.fillUntilOnDisk(client, key(1), 64 * UNIT);
+        awaitQuiet(client);
+        faults.failNth(Faults.Call.READ, 1, Errno.EIO);
+        assertEquals(GetOutcome.MISS, client.get(KEY, room(UNIT + 1)));
+        final MemorySegment target = room(UNIT + 1);
+        assertTrue(client.get(key(1), target).hit());
+        assertArrayEquals(value, PatternBytes.copyOf(target));
+    }
+
+    @Test
+    void shouldReadAnEmptyValueFromTheDiskOfAnotherClient() {
+        cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).shm(false));
+        final ConnectedStore client = cluster.join(config -> config);
+        StoreContract.put(client, KEY, new byte[0]);
+        StoreContract.fillUntilOnDisk(client, KEY, 64 * UNIT);
+        assertEquals(new GetOutcome(true, 0, ReplicaType.LOCAL_DISK), client.get(KEY, room(0)));
+    }
+
     @Test
     void shouldMissWhatIsTooLargeForTheOwnersMemory() {
         cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).stagingBytes(UNIT).shm(false));
@@ -396,24 +424,6 @@ class ConnectedStoreTest {
         assertTrue(plain.exists(ObjectKey.of("mine", "key")));
         assertEquals(List.of(new Store.Found(ObjectKey.of("mine", "key"), 10)), mine.find(ObjectKey.DEFAULT_TENANT,
             ""));
-    }
-
-    @Test
-    void shouldRefuseSettingsThatMakeNoSense() {
-        assertSetting("memoryBytes", ConnectConfig.builder("h", 1).memoryBytes(1));
-        assertSetting("masterPort", ConnectConfig.builder("h", 0));
-        assertSetting("directory", ConnectConfig.builder("h", 1).disk(null, 1 << 20));
-        assertSetting("diskHighWatermark", ConnectConfig.builder("h", 1).diskWatermarks(0.5, 0.6));
-        assertSetting("name", ConnectConfig.builder("h", 1).name(""));
-        assertSetting("rpcTimeoutMs", ConnectConfig.builder("h", 1).timeouts(0, 1));
-        assertSetting("stagingBytes", ConnectConfig.builder("h", 1).stagingBytes(0));
-        assertNull(ConnectConfig.builder("h", 1).build().secret());
-    }
-
-    private static void assertSetting(final String name, final ConnectConfig.Builder config) {
-        final StoreException e = assertThrows(StoreException.class, config::build);
-        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
-        assertTrue(e.getMessage().contains(name), e.getMessage());
     }
 
     /** Flips a bit in every copy of a value in memory that a client shares. */

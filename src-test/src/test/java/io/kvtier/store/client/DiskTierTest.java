@@ -113,7 +113,8 @@ class DiskTierTest {
         final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults), Environment.of(Map.of()));
         try (HostRegion region = HostRegion.allocate(NativeTag.TEST, UNIT)) {
             region.segment().asSlice(0, SIZE).copyFrom(MemorySegment.ofArray(bytes));
-            try (DiskTier opened = DiskTier.open(DiskSettings.of(config), hooks, UUID.randomUUID(), new Played(),
+            try (DiskTier opened = DiskTier.open(DiskSettings.of(config),
+                Engines.embedded(hooks, config.closeTimeoutMs()), UUID.randomUUID(), new Played(),
                 new EmbeddedMemory(region), new Counters())) {
                 tier = opened;
                 tier.mount("");

@@ -581,11 +581,6 @@ class EmbeddedStoreTest extends StoreContract {
             assertTrue(store.get(KEY, target).hit());
             assertArrayEquals(PatternBytes.of(1, UNIT), PatternBytes.copyOf(target));
         }
-        final StoreHooks wrong = new StoreHooks(clock, FileOpener.POSIX,
-            Environment.of(Map.of("MC_TENT_CONF", "{\"max_failover_attempts\": \"many\"}")));
-        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
-            () -> EmbeddedStore.open(tiered(4 * UNIT, 64 * UNIT).build(), wrong));
-        assertTrue(e.getMessage().contains("max_failover_attempts"), e.getMessage());
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.transport.Uninterrupted;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import io.kvtier.transport.tcp.SegmentServerConfig;
 import java.util.Map;
@@ -33,10 +34,11 @@ class OwnerEndpointTest {
         try (Exports exports = new Exports(SegmentServerConfig.DEFAULT, null)) {
             // Nobody reads here, so the disk is not asked for anything.
             final OwnerEndpoint endpoint = new OwnerEndpoint(RpcServerConfig.loopback(0), exports,
-                new OwnerEndpoint.Buffers(1 << 20, false, 1), null, clock);
+                new OwnerEndpoint.Buffers(1 << 20, null, 1), null, clock);
             clock.execute(() -> {
                 inside.countDown();
-                awaitDespiteInterrupts(go);
+                // Closing interrupts the clock; giving memory back does not listen to that.
+                Uninterrupted.await(go::await);
             });
             inside.await();
             final Map<NativeTag, NativeResources.Usage> before = NativeResources.snapshot();
@@ -50,16 +52,6 @@ class OwnerEndpointTest {
             closer.join();
 
             assertEquals(before, during, "memory was freed under the clock's thread");
-        }
-    }
-
-    private static void awaitDespiteInterrupts(final CountDownLatch latch) {
-        while (latch.getCount() > 0) {
-            try {
-                latch.await();
-            } catch (final InterruptedException e) {
-                // Closing interrupts the clock; giving memory back does not listen to that.
-            }
         }
     }
 }

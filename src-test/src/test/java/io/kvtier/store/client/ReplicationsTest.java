@@ -77,7 +77,7 @@ class ReplicationsTest {
 
     private void open(final ConnectConfig base, final boolean shm, final String... others) {
         final ConnectConfig config = cluster.config().name("a").memoryBytes(4 << 20).shm(shm)
-            .timeouts(base.rpcTimeoutMs(), base.transferTimeoutMs()).build();
+            .timeouts(base.timeouts().rpcMs(), base.timeouts().transferMs()).build();
         link = new FaultyLink(config);
         carriers.add(ConnectedStore.open(config, StoreHooks.SYSTEM, link));
         for (final String name : others) {
@@ -301,7 +301,7 @@ class ReplicationsTest {
         try (TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT,
             List.of(new TcpTransport(TcpConfig.DEFAULT))); Staging staging = new Staging();
              RemoteSegments segments = new RemoteSegments(engine)) {
-            assertNull(new ConnectedMemory(new LentMemory(null, "none", 0, false), segments, engine, staging)
+            assertNull(new ConnectedMemory(new LentMemory(null, "none", 0, null), segments, engine, staging)
                 .startRead(place, 0, VALUE.length, List.of(found), 20_000).finish());
         }
         return PatternBytes.copyOf(found);

@@ -62,14 +62,15 @@ class MasterConfigTest {
         assertEquals(new MasterConfig.Http("127.0.0.1", 9003, true), config.http());
         assertEquals(new MasterConfig.Security(false, "", "", "", "", ""), config.security());
         assertEquals("mooncake_cluster", config.clusterId());
-        assertEquals(new MasterConfig.Leases(10_000, 1_800_000, 86_400_000), config.leases());
-        assertEquals(new MasterConfig.Eviction(0.05, 0.90, true), config.memory());
-        assertEquals(new MasterConfig.Nof(0.05, 0.90, 3), config.nof());
-        assertEquals(new MasterConfig.Writes(30_000, 600_000), config.writes());
-        assertEquals(10_000, config.clientTtlMs());
-        assertEquals("random", config.allocationStrategy());
-        assertFalse(config.multiTenants());
-        assertEquals(new MasterConfig.Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 10), config.tasks());
+        final MasterSettings settings = config.settings();
+        assertEquals(new MasterSettings.Eviction(0.90, 0.05, 0.90, 0.05, true), settings.eviction());
+        assertEquals(10_000, settings.leaseMs());
+        assertTrue(settings.remoteReaders());
+        assertEquals(new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), settings.liveness());
+        assertEquals(new MasterSettings.Pins(1_800_000, 86_400_000), settings.pins());
+        assertEquals(new MasterSettings.Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 11), settings.tasks());
+        assertFalse(settings.strictTenants());
+        assertEquals(MasterSettings.Strategy.RANDOM, settings.strategy());
         assertEquals(List.of(), config.warnings());
     }
 
@@ -85,7 +86,7 @@ class MasterConfigTest {
 
         assertEquals(11, config.rpc().port());
         assertEquals(12, config.http().port());
-        assertEquals(13_000, config.clientTtlMs());
+        assertEquals(13_000, config.settings().liveness().clientTtlMs());
         final String other = file("b.yaml", "rpc_port: 14");
         assertEquals(14, from(Map.of(MasterOption.CONFIG_PATH, other), variables).rpc().port());
     }
@@ -109,10 +110,10 @@ class MasterConfigTest {
         assertEquals(config, fromFile("a.json", json + "}"));
         assertEquals(new MasterConfig(new MasterConfig.Rpc("::1", 1, "lo", 2000, 17),
             new MasterConfig.Http("::1", 3, false), new MasterConfig.Security(true, "s", "t", "k", "p", "c"), "blue-7",
-            new MasterConfig.Leases(4, 5000, 360_000), new MasterConfig.Eviction(0.25, 0.5, false),
-            new MasterConfig.Nof(0.125, 0.75, 6), new MasterConfig.Writes(7000, 8000), 9000, "local_first", true,
-            new MasterConfig.Tasks(11, 12, 13, 14_000, 0, 16), List.of()),
-            config);
+            new MasterSettings(new MasterSettings.Eviction(0.5, 0.25, 0.75, 0.125, false), 4, true, 10_000,
+                new MasterSettings.Liveness(9000, 7000, 8000, 6), new MasterSettings.Pins(5000, 360_000),
+                new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST),
+            List.of()), config);
     }
 
     /** One that is not the default for each but the file itself. */
@@ -173,8 +174,8 @@ class MasterConfigTest {
         "default_kv_lease_ttl | 5000  | 5000", "default_kv_lease_ttl | 7s | 7000", "default_kv_lease_ttl | 250ms | 250",
         "default_kv_lease_ttl | 2 m   | 120000", "default_kv_lease_ttl | 1h | 3600000"})
     void shouldTakeTimesInAnyUnit(final String key, final String value, final long ms) {
-        assertEquals(ms, from(Map.of(MasterOption.of(key).orElseThrow(), value), Map.of()).leases().readMs());
-        assertEquals(ms, fromFile("a.yaml", key + ": " + value).leases().readMs());
+        assertEquals(ms, from(Map.of(MasterOption.of(key).orElseThrow(), value), Map.of()).settings().leaseMs());
+        assertEquals(ms, fromFile("a.yaml", key + ": " + value).settings().leaseMs());
     }
 
     @Test
@@ -189,14 +190,14 @@ class MasterConfigTest {
             rpc_interface:
             """);
         assertEquals(8080, yaml.rpc().port());
-        assertEquals(new MasterConfig.Eviction(0.1, 1.0, true), yaml.memory());
-        assertTrue(yaml.multiTenants());
+        assertEquals(new MasterSettings.Eviction(1.0, 0.1, 0.9, 0.05, true), yaml.settings().eviction());
+        assertTrue(yaml.settings().strictTenants());
         assertEquals("42", yaml.clusterId());
         final MasterConfig json =
             fromFile("a.json", "{\"rpc_port\": 81, \"enable_multi_tenants\": true, \"client_ttl\": \"2m\"}");
         assertEquals(81, json.rpc().port());
-        assertTrue(json.multiTenants());
-        assertEquals(120_000, json.clientTtlMs());
+        assertTrue(json.settings().strictTenants());
+        assertEquals(120_000, json.settings().liveness().clientTtlMs());
         assertEquals(from(Map.of(), Map.of()), fromFile("empty.yaml", "# nothing\n"));
     }
 
@@ -253,7 +254,17 @@ class MasterConfigTest {
     @Test
     void shouldCheckValuesThatComeFromAProgram() {
         assertEquals("eviction_ratio is 1.5; it must be a number from 0 to below 1",
-            problem(() -> new MasterConfig.Eviction(1.5, 0.9, true)));
+            problem(() -> new MasterSettings.Eviction(0.9, 1.5, 1, 0, true)));
+        assertEquals("nof_eviction_high_watermark_ratio is 0.0; it must be a number above 0 to 1",
+            problem(() -> new MasterSettings.Eviction(0.9, 0.5, 0, 0, true)));
+        assertEquals("max_retry_attempts is -1; it must be a whole number from 0 to 1000",
+            problem(() -> new MasterSettings.Tasks(1, 1, 1, 0, 0, 0)));
+        assertEquals("put_start_release_timeout_sec is 5ms; it must be more than put_start_discard_timeout_sec, which "
+            + "is 5ms", problem(() -> new MasterSettings.Liveness(1, 5, 5, 1)));
+        assertEquals("nof_heartbeat_failures_threshold is 0; it must be 1 or more",
+            problem(() -> new MasterSettings.Liveness(1, 5, 6, 0)));
+        assertEquals("default_kv_lease_ttl is -1ms; it must not be negative",
+            problem(() -> MasterSettings.embedded(1, 0, -1, 0)));
         assertEquals("rpc_port is -1; it must be a whole number from 0 to 65535",
             problem(() -> new MasterConfig.Rpc("127.0.0.1", -1, "", 0, 1024)));
     }

@@ -24,6 +24,7 @@ import io.kvtier.store.protocol.PutStartReply.Started;
 import io.kvtier.store.protocol.TaskCommand.CreateTask;
 import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.transport.Uninterrupted;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -133,10 +134,10 @@ class ConductorTest {
         final CountDownLatch inside = new CountDownLatch(1);
         state.onApply(() -> {
             inside.countDown();
-            await(goOn);
+            Uninterrupted.await(goOn::await);
         });
         final CompletableFuture<Boolean> holder = Threads.start(() -> conductor.apply(new Exists(KEY)));
-        await(inside);
+        Uninterrupted.await(inside::await);
         return holder;
     }
 
@@ -345,7 +346,7 @@ class ConductorTest {
         final CompletableFuture<Boolean> holder = stoppedInside();
         submitted(new Entry() {
             @Override
-            public boolean apply(final Stage stage) {
+            public boolean apply(final Running running, final Parked parked) {
                 return true;
             }
 
@@ -367,17 +368,17 @@ class ConductorTest {
         final CountDownLatch telling = new CountDownLatch(1);
         final CompletableFuture<Boolean> slow = Threads.start(() -> conductor.submit(new Entry() {
             @Override
-            public boolean apply(final Stage stage) {
+            public boolean apply(final Running running, final Parked parked) {
                 return true;
             }
 
             @Override
             public void deliver() {
                 telling.countDown();
-                await(goOn);
+                Uninterrupted.await(goOn::await);
             }
         }));
-        await(telling);
+        Uninterrupted.await(telling::await);
         assertTrue(conductor.apply(new Exists(KEY)));
         assertFalse(slow.isDone());
         goOn.countDown();
@@ -396,7 +397,7 @@ class ConductorTest {
         goOn.countDown();
 
         assertTrue(holder.join());
-        await(bulk.over);
+        Uninterrupted.await(bulk.over::await);
         assertEquals(19, bulk.reply().size());
     }
 
@@ -453,14 +454,14 @@ class ConductorTest {
             @Override
             public void deliver() {
                 telling.countDown();
-                await(goOn);
+                Uninterrupted.await(goOn::await);
                 told.add(this);
             }
         };
         submitted(slow);
         clock.advance(1);
         conductor.start();
-        await(telling);
+        Uninterrupted.await(telling::await);
         final Thread closer = Thread.ofPlatform().daemon().start(conductor::close);
 
         assertTrue(Threads.awaitWaiting(closer), "it has ended while an answer was still to be given");
@@ -468,13 +469,5 @@ class ConductorTest {
         goOn.countDown();
         closer.join();
         assertEquals(List.of(slow), told);
-    }
-
-    private static void await(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

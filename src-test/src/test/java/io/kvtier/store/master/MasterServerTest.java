@@ -14,7 +14,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
@@ -44,6 +44,7 @@ import io.kvtier.store.protocol.wire.WireCodec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.Uninterrupted;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcClient;
 import io.kvtier.transport.rpc.RpcClientConfig;
@@ -292,10 +293,10 @@ class MasterServerTest {
         final CountDownLatch goOn = new CountDownLatch(1);
         state.onApply(() -> {
             inside.countDown();
-            await(goOn);
+            Uninterrupted.await(goOn::await);
         });
         final CompletableFuture<Boolean> holder = Threads.start(() -> server.master().apply(new Exists(KEY)));
-        await(inside);
+        Uninterrupted.await(inside::await);
         final RemoteMaster hasty = opened(new RemoteMaster(config(), 50));
         final StoreException e = assertThrows(StoreException.class, () -> hasty.apply(new Remove(KEY, true)));
         assertEquals(ErrorCode.RPC_TIMEOUT, e.code());
@@ -313,10 +314,10 @@ class MasterServerTest {
         final CountDownLatch goOn = new CountDownLatch(1);
         state.onApply(() -> {
             inside.countDown();
-            await(goOn);
+            Uninterrupted.await(goOn::await);
         });
         final CompletableFuture<Boolean> holder = Threads.start(() -> server.master().apply(new Exists(KEY)));
-        await(inside);
+        Uninterrupted.await(inside::await);
         final RpcClient client = opened(new RpcClient(config()));
         final MessageWriter request = new MessageWriter();
         new WireCodec().writeRequest(new Exists(KEY), 0, request);
@@ -432,13 +433,5 @@ class MasterServerTest {
         server.master().apply(new Exists(KEY));
         state.onApply(() -> { });
         return count[0];
-    }
-
-    private static void await(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

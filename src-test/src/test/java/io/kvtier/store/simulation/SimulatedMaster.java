@@ -1,8 +1,8 @@
 package io.kvtier.store.simulation;
 
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.state.Effects;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;

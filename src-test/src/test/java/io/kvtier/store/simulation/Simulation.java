@@ -1,11 +1,11 @@
 package io.kvtier.store.simulation;
 
-import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.master.state.MasterSettings.Eviction;
-import io.kvtier.store.master.state.MasterSettings.Liveness;
-import io.kvtier.store.master.state.MasterSettings.Pins;
-import io.kvtier.store.master.state.MasterSettings.Strategy;
-import io.kvtier.store.master.state.MasterSettings.Tasks;
+import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.config.MasterSettings.Eviction;
+import io.kvtier.store.config.MasterSettings.Liveness;
+import io.kvtier.store.config.MasterSettings.Pins;
+import io.kvtier.store.config.MasterSettings.Strategy;
+import io.kvtier.store.config.MasterSettings.Tasks;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;

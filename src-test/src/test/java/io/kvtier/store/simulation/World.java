@@ -1,7 +1,7 @@
 package io.kvtier.store.simulation;
 
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -33,6 +33,7 @@ import io.kvtier.transport.TransferRequest;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.TransportStats;
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -451,7 +452,7 @@ abstract class UringTransportContract extends FileTransportContract {
         final CountDownLatch go = new CountDownLatch(1);
         final CompletableFuture<Void> closing = read(engine, local, 10, pipe).future().thenAccept(done -> {
             inside.countDown();
-            await(go);
+            Uninterrupted.await(go::await);
             first.close();
         });
         Files.write(path("pipe"), PatternBytes.of(1, 10));
@@ -471,14 +472,6 @@ abstract class UringTransportContract extends FileTransportContract {
 
         assertTrue(answer.join().available(), answer.join()::toString);
         engine.close();
-    }
-
-    private static void await(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new AssertionError(e);
-        }
     }
 
     @Test

@@ -10,7 +10,7 @@ import java.util.concurrent.FutureTask;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An interrupt ends no call: not while a connection is made, and not while the caller waits to make it. */
+/** An interrupt ends no call: not while a connection is made, nor while the caller waits for its turn to make it. */
 class RpcInterruptTest {
     private static final long LIMIT_MS = 30_000;
     private static final byte[] BODY = {1, 2, 3};

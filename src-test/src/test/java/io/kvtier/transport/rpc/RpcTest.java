@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Threads;
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -18,7 +19,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -251,7 +251,7 @@ class RpcTest {
             } else {
                 held.add(call);
                 if (call.body().length == 2) {
-                    awaitQuietly(stands);
+                    Uninterrupted.await(stands::await);
                 }
             }
         });
@@ -261,10 +261,10 @@ class RpcTest {
             client.call(ECHO, new byte[0], LIMIT_MS);
         }
         final Caller reader = caller(new byte[1]);
-        awaitFrame(reader.thread, FrameInput.class, "next");
+        Threads.awaitInside(reader.thread, FrameInput.class, "next");
         final Caller next = caller(new byte[2]);
         final Caller sending = new Caller(ECHO, new byte[16 << 20]);
-        awaitFrame(sending.thread, FrameOutput.class, "flush");
+        Threads.awaitInside(sending.thread, FrameOutput.class, "flush");
         try {
             final RpcCall first = held.poll();
             final RpcCall second = held.poll();
@@ -302,22 +302,6 @@ class RpcTest {
             Thread.onSpinWait();
         }
         return caller;
-    }
-
-    private static void awaitFrame(final Thread thread, final Class<?> of, final String method) {
-        boolean there = false;
-        while (!there) {
-            there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
-                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
-        }
-    }
-
-    private static void awaitQuietly(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.kvtier.store.cli;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.store.StoreConfig;
 import java.nio.file.Path;
 import java.util.List;
@@ -46,7 +47,7 @@ record DemoPlan(long memoryBytes, long diskBytes, List<Group> groups, int rounds
     }
 
     static long roundedUp(final long size) {
-        return (size + StoreConfig.UNIT_BYTES - 1) & -StoreConfig.UNIT_BYTES;
+        return Units.up(size, StoreConfig.UNIT_BYTES);
     }
 
     /** Reads {@code SIZExCOUNT}. */

@@ -1,6 +1,7 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.store.config.MasterConfig;
+import io.kvtier.transport.HostPort;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -42,8 +43,7 @@ final class MasterAddresses {
 
     /** An address with the port that was really taken, as it stands in a URL. */
     static String text(final InetSocketAddress address, final int port) {
-        final String host = address.getAddress().getHostAddress();
-        return (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':' + port;
+        return new HostPort(address.getAddress().getHostAddress(), port).toString();
     }
 
     private static InetAddress resolve(final String option, final String host) {

@@ -2,15 +2,15 @@ package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.config.MasterOption;
 import io.kvtier.store.config.SecurityFiles;
+import io.kvtier.transport.HostPort;
 import java.nio.file.Path;
 import picocli.CommandLine.Option;
 
 /** How a command reaches the master: options that all clients have. */
 final class MasterOptions {
-    private static final String USUAL_PORT = "50051";
-
-    @Option(names = "--master", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:" + USUAL_PORT,
+    @Option(names = "--master", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:" + MasterOption.USUAL_RPC_PORT,
         description = "Where the master takes calls (default: ${DEFAULT-VALUE}).")
     private String master;
 
@@ -39,11 +39,12 @@ final class MasterOptions {
     @Option(names = "--no-shm", description = "Do not use memory that processes of this host share.")
     private boolean noShm;
 
-    @Option(names = "--rpc-timeout-ms", paramLabel = "MS", defaultValue = "5000",
+    @Option(names = "--rpc-timeout-ms", paramLabel = "MS", defaultValue = "" + ConnectConfig.DEFAULT_RPC_TIMEOUT_MS,
         description = "Time for a call (default: ${DEFAULT-VALUE}).")
     private long rpcTimeoutMs;
 
-    @Option(names = "--transfer-timeout-ms", paramLabel = "MS", defaultValue = "20000",
+    @Option(names = "--transfer-timeout-ms", paramLabel = "MS",
+        defaultValue = "" + ConnectConfig.DEFAULT_TRANSFER_TIMEOUT_MS,
         description = "Time for the bytes of one value (default: ${DEFAULT-VALUE}).")
     private long transferTimeoutMs;
 
@@ -66,13 +67,7 @@ final class MasterOptions {
      * @throws IllegalArgumentException naming the option that is wrong.
      */
     ConnectConfig.Builder config() {
-        final int colon = master.lastIndexOf(':');
-        final String host = colon < 0 ? master : master.substring(0, colon);
-        if (host.isEmpty() || host.contains("/")) {
-            throw wrongMaster(null);
-        }
-        final ConnectConfig.Builder config = ConnectConfig.builder(
-            host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host, port(colon));
+        final ConnectConfig.Builder config = ConnectConfig.builder(address());
         if (secretFile != null) {
             config.secret(SecurityFiles.secret(secretFile));
         }
@@ -86,16 +81,11 @@ final class MasterOptions {
         return config.tenant(tenant).shm(!noShm).timeouts(rpcTimeoutMs, transferTimeoutMs);
     }
 
-    private int port(final int colon) {
+    private HostPort address() {
         try {
-            return Integer.parseInt(colon < 0 ? USUAL_PORT : master.substring(colon + 1));
-        } catch (final NumberFormatException e) {
-            throw wrongMaster(e);
+            return HostPort.parse(master, MasterOption.USUAL_RPC_PORT);
+        } catch (final IllegalArgumentException e) {
+            throw new IllegalArgumentException("--master: " + e.getMessage(), e);
         }
-    }
-
-    private IllegalArgumentException wrongMaster(final Exception why) {
-        return new IllegalArgumentException("--master is '" + master + "'; write host:port, like 127.0.0.1:"
-            + USUAL_PORT, why);
     }
 }

@@ -6,7 +6,6 @@ import io.kvtier.store.config.MasterConfig;
 import io.kvtier.store.config.MasterOption;
 import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.transport.SharedSecret;
@@ -15,15 +14,12 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 
 /** A master with its servers. */
 final class MasterProcess implements AutoCloseable {
-    /** Milliseconds for which a client's disk that failed is sent nothing. */
-    private static final long DISK_RETRY_MS = 10_000;
     /** Seconds in which an HTTP request must have arrived and an answer must have been read; see the JDK's server. */
     private static final Map<String, String> HTTP_LIMITS =
         Map.of("sun.net.httpserver.maxReqTime", "10", "sun.net.httpserver.maxRspTime", "300");
@@ -107,7 +103,7 @@ final class MasterProcess implements AutoCloseable {
         setUnlessSet(HTTP_CONNECTIONS, String.valueOf(plan.files().http()));
         final RequestMetrics requests = new RequestMetrics();
         final MasterServer server = listen(MasterOption.RPC_PORT,
-            () -> MasterServer.start(plan.rpc(), settings(plan.config()), requests));
+            () -> MasterServer.start(plan.rpc(), plan.config().settings(), requests));
         try {
             if (plan.config().rpc().connTimeoutMs() > 0) {
                 server.endIdle(plan.config().rpc().connTimeoutMs());
@@ -148,22 +144,6 @@ final class MasterProcess implements AutoCloseable {
         return new MasterMetrics.Facts(config.clusterId(), version == null ? "unknown" : version,
             ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli)
                 .orElseGet(System::currentTimeMillis));
-    }
-
-    /** The same in the words of the state machine. */
-    static MasterSettings settings(final MasterConfig config) {
-        final MasterConfig.Tasks tasks = config.tasks();
-        return new MasterSettings(
-            new MasterSettings.Eviction(config.memory().highWatermark(), config.memory().ratio(),
-                config.nof().highWatermark(), config.nof().ratio(), config.memory().softPinned()),
-            config.leases().readMs(), true, DISK_RETRY_MS,
-            new MasterSettings.Liveness(config.clientTtlMs(), config.writes().discardMs(), config.writes().releaseMs(),
-                config.nof().failures()),
-            new MasterSettings.Pins(config.leases().softPinMs(), config.leases().maxSoftPinMs()),
-            new MasterSettings.Tasks(tasks.maxPending(), tasks.maxProcessing(), tasks.maxFinished(), tasks.pendingMs(),
-                tasks.processingMs(), tasks.maxRetries() + 1),
-            config.multiTenants(),
-            MasterSettings.Strategy.valueOf(config.allocationStrategy().toUpperCase(Locale.ROOT)));
     }
 
     /** Where it answers, for people and scripts. */

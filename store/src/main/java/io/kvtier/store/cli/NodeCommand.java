@@ -29,7 +29,8 @@ final class NodeCommand extends ClientCommand {
         description = "Disk to lend; 0 for none (default: ${DEFAULT-VALUE}).")
     private long diskBytes;
 
-    @Option(names = "--staging-bytes", paramLabel = "BYTES", defaultValue = "64M", converter = ByteSize.class,
+    @Option(names = "--staging-bytes", paramLabel = "BYTES", converter = ByteSize.class,
+        defaultValue = (ConnectConfig.DEFAULT_STAGING_BYTES >> 20) + "M",
         description = "Memory through which others read the disk (default: ${DEFAULT-VALUE}).")
     private long stagingBytes;
 
@@ -38,11 +39,11 @@ final class NodeCommand extends ClientCommand {
             + "file, made when it is absent. Without BYTES all of it; may be given several times.")
     private List<NofConfig.Device> nofDevices = List.of();
 
-    @Option(names = "--nof-probe-ms", paramLabel = "MS", defaultValue = "10000",
+    @Option(names = "--nof-probe-ms", paramLabel = "MS", defaultValue = "" + NofConfig.DEFAULT_PROBE_MS,
         description = "Time between two looks at a block device (default: ${DEFAULT-VALUE}).")
     private long nofProbeMs;
 
-    @Option(names = "--nof-probe-timeout-ms", paramLabel = "MS", defaultValue = "1000",
+    @Option(names = "--nof-probe-timeout-ms", paramLabel = "MS", defaultValue = "" + NofConfig.DEFAULT_PROBE_TIMEOUT_MS,
         description = "Time after which such a look counts as failed (default: ${DEFAULT-VALUE}).")
     private long nofProbeTimeoutMs;
 
@@ -56,7 +57,7 @@ final class NodeCommand extends ClientCommand {
     @Option(names = "--host-id", paramLabel = "NAME", description = "What the host is called (default: its name).")
     private String hostId;
 
-    @Option(names = "--listen", paramLabel = "HOST", defaultValue = "127.0.0.1",
+    @Option(names = "--listen", paramLabel = "HOST", defaultValue = ConnectConfig.DEFAULT_BIND_HOST,
         description = "Address to listen on; beyond this host it needs --secret-file (default: ${DEFAULT-VALUE}).")
     private String listen;
 

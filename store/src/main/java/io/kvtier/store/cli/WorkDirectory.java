@@ -43,7 +43,7 @@ final class WorkDirectory implements AutoCloseable {
             throw new CommandFailure("--dir " + parent + " is not a directory; make it or name another one");
         }
         // With the process, so that one that was killed can be told from one that runs.
-        final String prefix = "kvtier-" + ProcessHandle.current().pid() + '-';
+        final String prefix = "kvtier-work-" + ProcessHandle.current().pid() + '-';
         final Path path = parent == null ? Files.createTempDirectory(prefix)
             : Files.createTempDirectory(parent, prefix);
         final WorkDirectory directory = new WorkDirectory(path, true);

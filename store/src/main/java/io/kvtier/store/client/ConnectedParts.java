@@ -10,17 +10,11 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
-import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.Transport;
 import io.kvtier.transport.rpc.RpcClientConfig;
 import io.kvtier.transport.rpc.RpcServerConfig;
-import io.kvtier.transport.shm.ShmTransport;
 import io.kvtier.transport.tcp.SegmentServerConfig;
-import io.kvtier.transport.tcp.TcpConfig;
-import io.kvtier.transport.tcp.TcpRetry;
-import io.kvtier.transport.tcp.TcpTimeouts;
-import io.kvtier.transport.tcp.TcpTransport;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -43,7 +37,6 @@ import org.agrona.concurrent.UnsafeBuffer;
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
     private static final long OWNER_LEASE_MS = 5_000;
-    private static final TcpRetry ONCE_MORE = new TcpRetry(1, 50, 500);
     private static final long IDLE_MS = 60_000;
 
     private final ConnectConfig config;
@@ -89,31 +82,35 @@ final class ConnectedParts {
     ConnectedParts(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
         this.config = config;
         this.master = master;
-        this.serves = config.memoryBytes() > 0 || config.diskBytes() > 0;
+        this.serves = config.lending().memoryBytes() > 0 || config.disk().bytes() > 0;
         try (Closings opened = new Closings()) {
             opened.add(base::close);
             opened.add(served::close);
             base.keep(master, MasterLink::close);
+            final Engines engines = Engines.connected(hooks, config);
             NativeAccess.require(UnsafeBuffer.class);
             requireLeases();
             final Staging staging = base.keep(new Staging(), this::closeStaging);
-            final TransferEngine engine = base.keep(openEngine(), this::closeEngine);
+            final TransferEngine engine = base.keep(engines.memory(), this::closeEngine);
             lentDevices = base.keep(LentDevices.open(clientId, master, config.nof(), hooks.files()),
                 LentDevices::close);
-            devices = base.keep(new BlockDevices(master, lentDevices.endpoints(), () -> FileEngines.open(hooks, true,
-                config.ioThreads(), config.closeTimeoutMs()), staging, config.transferTimeoutMs()), this::closeDevices);
+            devices = base.keep(new BlockDevices(master, lentDevices.endpoints(), () -> engines.files(true,
+                config.disk().ioThreads()), staging, config.timeouts().transferMs()), this::closeDevices);
             final Exports exports =
-                serves ? base.keep(new Exports(segmentServer(), config.advertisedHost()), Exports::close) : null;
-            lent = base.keep(new LentMemory(exports, config.segmentName(), config.memoryBytes(), config.shm()),
+                serves ? base.keep(new Exports(engines.overTcp() ? segmentServer() : null,
+                    config.listening().advertised()), Exports::close) : null;
+            lent = base.keep(new LentMemory(exports, config.lending().segmentName(),
+                config.lending().memoryBytes(), engines.shared()),
                 LentMemory::close);
             segments = base.keep(new RemoteSegments(engine), RemoteSegments::close);
             memory = new ConnectedMemory(lent, segments, engine, staging);
-            replications = new Replications(clientId, master, memory, staging, config.transferTimeoutMs());
+            replications = new Replications(clientId, master, memory, staging, config.timeouts().transferMs());
             owners = base.keep(new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging,
-                counters, config.rpcTimeoutMs(), config.transferTimeoutMs())), OwnerReads::close);
-            disk = config.diskBytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), hooks, clientId,
-                master, memory, counters), DiskTier::close);
-            endpoint = disk == null ? "" : HostPort.of(config.advertisedHost(), openEndpoint(exports).listening());
+                counters, config.timeouts().rpcMs(), config.timeouts().transferMs())), OwnerReads::close);
+            disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines,
+                clientId, master, memory, counters), DiskTier::close);
+            endpoint = disk == null ? "" : HostPort.of(config.listening().advertised(),
+                openEndpoint(exports, engines).listening()).toString();
             served.keep(chores, ExecutorService::close);
             served.keep(copies, ExecutorService::close);
             mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpoint);
@@ -135,9 +132,9 @@ final class ConnectedParts {
         }
     }
 
-    private OwnerEndpoint openEndpoint(final Exports exports) {
+    private OwnerEndpoint openEndpoint(final Exports exports, final Engines engines) {
         return served.keep(new OwnerEndpoint(rpcServer(), exports,
-            new OwnerEndpoint.Buffers(config.stagingBytes(), config.shm(), OWNER_LEASE_MS), disk),
+            new OwnerEndpoint.Buffers(config.lending().stagingBytes(), engines.shared(), OWNER_LEASE_MS), disk),
             OwnerEndpoint::close);
     }
 
@@ -152,41 +149,26 @@ final class ConnectedParts {
     }
 
     private Ping ping(final String address) {
-        return new Ping(clientId, config.name(), config.hostId(), address);
-    }
-
-    private TransferEngine openEngine() {
-        final List<Transport> transports = new ArrayList<>();
-        try (Closings opened = new Closings()) {
-            if (config.shm()) {
-                transports.add(opened.keep(new ShmTransport(), Transport::close));
-            }
-            transports.add(opened.keep(new TcpTransport(TcpConfig.DEFAULT.withSecret(config.secret())
-                .withRetry(ONCE_MORE).withTimeouts(
-                    new TcpTimeouts(config.rpcTimeoutMs(), config.transferTimeoutMs(), IDLE_MS))), Transport::close));
-            final TransferEngine engine = TransferEngine.open(
-                new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), config.closeTimeoutMs()), transports);
-            opened.stayOpen();
-            return engine;
-        }
+        return new Ping(clientId, config.identity().name(), config.identity().hostId(), address);
     }
 
     private SegmentServerConfig segmentServer() {
-        return SegmentServerConfig.DEFAULT.at(config.bindHost(), 0).withSecret(config.secret())
-            .withInsecure(config.open()).withCloseTimeoutMs(Math.min(config.closeTimeoutMs(), IDLE_MS));
+        return SegmentServerConfig.DEFAULT.at(config.listening().host(), 0).withSecret(config.security().secret())
+            .withInsecure(config.security().open()).withCloseTimeoutMs(Math.min(config.timeouts().closeMs(), IDLE_MS));
     }
 
     private RpcServerConfig rpcServer() {
         final RpcServerConfig base = RpcServerConfig.loopback(0);
-        return new RpcServerConfig(new InetSocketAddress(config.bindHost(), 0), config.secret(), config.tls(), false,
-            config.open(), base.maxConnections(), base.maxBodyBytes(), base.handshakeTimeoutMs(),
-            config.closeTimeoutMs(), base.stallTimeoutMs());
+        final ConnectConfig.Security security = config.security();
+        return new RpcServerConfig(new InetSocketAddress(config.listening().host(), 0), security.secret(),
+            security.tls(), false, security.open(), base.maxConnections(), base.maxBodyBytes(),
+            base.handshakeTimeoutMs(), config.timeouts().closeMs(), base.stallTimeoutMs());
     }
 
     private RpcClientConfig rpcClient(final HostPort owner) {
-        final RpcClientConfig base = RpcClientConfig.of(owner.host(), owner.port(), config.name())
-            .withSecret(config.secret());
-        return config.tls() == null ? base : base.withTls(config.tls());
+        final RpcClientConfig base = RpcClientConfig.of(owner.host(), owner.port(), config.identity().name())
+            .withSecret(config.security().secret());
+        return config.security().tls() == null ? base : base.withTls(config.security().tls());
     }
 
     private Liveness.Duties duties() {
@@ -247,11 +229,11 @@ final class ConnectedParts {
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
         final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, owners,
-            counters), new Reader.Terms(false, config.verify(), config.transferTimeoutMs()));
+            counters), new Reader.Terms(false, config.verify(), config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
-            new WaitingStarts(master, gate, counters, config.putTimeoutMs()), memory, devices,
-            counters, config.transferTimeoutMs());
-        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.tenant());
+            new WaitingStarts(master, gate, counters, config.timeouts().putMs()), memory, devices,
+            counters, config.timeouts().transferMs());
+        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.identity().tenant());
     }
 
     private Locality locality() {

@@ -64,8 +64,8 @@ public final class ConnectedStore extends ClientStore {
 
     private static RuntimeException explained(final RuntimeException e, final ConnectConfig config) {
         return e instanceof StoreException known && isUnreachable(known.code())
-            ? new StoreException(known.code(), "the master at " + config.masterHost() + ':' + config.masterPort()
-                + ' ' + why(known.getCause(), config.tls() != null) + " ("
+            ? new StoreException(known.code(), "the master at " + config.master() + ' '
+                + why(known.getCause(), config.security().tls() != null) + " ("
                 + known.getMessage().substring(known.code().name().length() + 2) + ')', known) : e;
     }
 
@@ -127,12 +127,12 @@ public final class ConnectedStore extends ClientStore {
         closing.lock();
         try {
             if (!released) {
-                if (!parts().gate().awaitEmpty(config.closeTimeoutMs())) {
-                    throw stillRunning("calls", config.closeTimeoutMs());
+                if (!parts().gate().awaitEmpty(config.timeouts().closeMs())) {
+                    throw stillRunning("calls", config.timeouts().closeMs());
                 }
                 async().close();
                 if (!all.close()) {
-                    throw stillRunning("disk transfers", config.closeTimeoutMs());
+                    throw stillRunning("disk transfers", config.timeouts().closeMs());
                 }
                 released = true;
             }

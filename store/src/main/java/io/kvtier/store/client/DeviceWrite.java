@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.storage.SyncGroup;
 import io.kvtier.transport.Direction;
@@ -35,9 +36,9 @@ final class DeviceWrite implements Move {
         this.engine = engine;
         this.segments = segments;
         final long size = ScatterGather.byteSize(source);
-        padded = Units.padded(size);
+        padded = Units.taken(size, StoreConfig.UNIT_BYTES);
         final boolean whole = source.size() == 1 && ScatterGather.isShared(source.getFirst());
-        final long straight = whole ? size & -StoreConfig.UNIT_BYTES : 0;
+        final long straight = whole ? Units.down(size, StoreConfig.UNIT_BYTES) : 0;
         staged = straight == size ? null : staging.take(size - straight);
         try {
             pieces = pieces(source, straight, size);

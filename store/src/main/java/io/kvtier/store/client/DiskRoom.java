@@ -1,7 +1,9 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.PromotionReply;
@@ -20,10 +22,11 @@ interface DiskRoom {
     static DiskRoom take(final DiskTier tier, final ObjectKey key, final long version, final long size) {
         // From before the master is asked: it cannot have begun to count earlier.
         final long askedNanos = System.nanoTime();
-        final PromotionReply promotion = tier.settings().promoteOnHit() ? promotion(tier, key, version)
+        final PromotionReply promotion = tier.settings().disk().promoteOnHit() ? promotion(tier, key, version)
             : PromotionReply.DECLINED;
         if (promotion.accepted()) {
-            final ReplicaMemory.OwnRange range = tier.memory().own(promotion.memory(), Units.padded(size));
+            final ReplicaMemory.OwnRange range = tier.memory().own(promotion.memory(),
+                Units.taken(size, StoreConfig.UNIT_BYTES));
             if (range != null) {
                 return new Promoted(tier, key, promotion.replicaId(), range, size);
             }

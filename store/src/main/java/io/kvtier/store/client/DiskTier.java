@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
@@ -14,10 +15,12 @@ import io.kvtier.store.storage.OffsetAllocatorBackend;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StoredValue;
 import io.kvtier.transport.Closings;
+import io.kvtier.transport.Registration;
 import io.kvtier.transport.TransferEngine;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
+import org.agrona.CloseHelper;
 
 /**
  * A client's disk: transfer engine, backend, staging memory and the offloader.
@@ -39,6 +42,8 @@ final class DiskTier implements AutoCloseable {
     private final StorageBackend backend;
     private final Staging staging;
     private final Offloader offloader;
+    /** Memory that devices were told of. */
+    private final List<Registration> prepared;
     /** Held while values that the master has forgotten are removed; before the backend's locks and the master's. */
     private final ReentrantLock dropping = new ReentrantLock();
     /** Up to which number they are gone; under the lock. */
@@ -54,7 +59,7 @@ final class DiskTier implements AutoCloseable {
     record Wanted(ReadRequest request, ReadReply object, long replicaId) {
     }
 
-    private DiskTier(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+    private DiskTier(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
         this.clientId = clientId;
         this.settings = settings;
@@ -62,21 +67,24 @@ final class DiskTier implements AutoCloseable {
         this.memory = memory;
         this.counters = counters;
         try (Closings opened = new Closings()) {
-            this.engine = opened.keep(FileEngines.open(hooks, settings.directIo(), settings.ioThreads(),
-                settings.closeTimeoutMs()), TransferEngine::close);
+            this.engine = opened.keep(engines.files(settings.disk().directIo(), settings.disk().ioThreads()),
+                TransferEngine::close);
             this.backend = opened.keep(OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(
-                settings.directory(), settings.bytes(), settings.highWatermark(), settings.lowWatermark()), engine,
-                hooks.files()), StorageBackend::close);
+                settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
+                settings.disk().lowWatermark()), engine, engines.opener()), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
             this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
                 this::removeDropped);
+            final HostRegion lasting = memory.lasting();
+            this.prepared = Engines.prepare(engine, lasting == null ? List.of(staging.pool())
+                : List.of(staging.pool(), lasting));
             opened.stayOpen();
         }
     }
 
-    static DiskTier open(final DiskSettings settings, final StoreHooks hooks, final UUID clientId, final Master master,
+    static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        return new DiskTier(settings, hooks, clientId, master, memory, counters);
+        return new DiskTier(settings, engines, clientId, master, memory, counters);
     }
 
     /**
@@ -85,7 +93,7 @@ final class DiskTier implements AutoCloseable {
      * @param endpoint where this client answers reads of others; empty in the process of the master.
      */
     void mount(final String endpoint) {
-        master.apply(new DiskCommand.MountDisk(clientId, endpoint, settings.bytes()));
+        master.apply(new DiskCommand.MountDisk(clientId, endpoint, settings.disk().bytes()));
         final List<StoredValue> found = backend.stored();
         for (int from = 0; from < found.size(); from += STEP) {
             final List<StoredValue> part = found.subList(from, Math.min(found.size(), from + STEP));
@@ -272,6 +280,17 @@ final class DiskTier implements AutoCloseable {
         return offloader.isRunning() || engine.abandoned();
     }
 
+    private void closeBackend() {
+        try {
+            backend.close();
+        } finally {
+            // What a device still writes to stays as it is, as the engine leaves it too.
+            if (engine.outstanding() == 0) {
+                CloseHelper.closeAll(prepared);
+            }
+        }
+    }
+
     @Override
     public void close() {
         offloader.close();
@@ -279,10 +298,10 @@ final class DiskTier implements AutoCloseable {
             return;
         }
         try (engine) {
-            backend.close();
+            closeBackend();
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the store is closed, but the index log in "
-                + settings.directory() + " could not be written anew; what was durable before still is", e);
+                + settings.disk().directory() + " could not be written anew; what was durable before still is", e);
         } finally {
             if (!engine.abandoned()) {
                 staging.close();

@@ -37,6 +37,11 @@ record EmbeddedMemory(HostRegion region) implements ReplicaMemory {
     }
 
     @Override
+    public HostRegion lasting() {
+        return region;
+    }
+
+    @Override
     public void close() {
         region.close();
     }

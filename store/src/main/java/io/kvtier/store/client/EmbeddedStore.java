@@ -7,9 +7,9 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
-import io.kvtier.store.master.state.MasterSettings;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
@@ -78,23 +78,24 @@ public final class EmbeddedStore extends ClientStore {
      */
     public static EmbeddedStore open(final StoreConfig config, final StoreHooks hooks) {
         NativeAccess.require(UnsafeBuffer.class);
+        final Engines engines = Engines.embedded(hooks, config.closeTimeoutMs());
         final UUID clientId = UUID.randomUUID();
         final UUID segmentId = UUID.randomUUID();
         final Signals signals = new Signals();
         final Counters counters = new Counters();
         final Gate gate = new Gate();
         try (Closings opened = new Closings()) {
-            final EmbeddedMemory memory = opened.keep(new EmbeddedMemory(config.hugePages()
-                ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memoryBytes())
-                : HostRegion.allocate(NativeTag.HOST_REGION, config.memoryBytes())), EmbeddedMemory::close);
+            final EmbeddedMemory memory = opened.keep(new EmbeddedMemory(config.memory().hugePages()
+                ? HostRegion.allocateHuge(NativeTag.HOST_REGION, config.memory().bytes())
+                : HostRegion.allocate(NativeTag.HOST_REGION, config.memory().bytes())), EmbeddedMemory::close);
             final EmbeddedMaster master = opened.keep(new EmbeddedMaster(MasterSettings.embedded(
-                config.highWatermark(), config.evictionRatio(), config.leaseMs(), DISK_RETRY_MS), hooks.clockMs(),
-                signals), EmbeddedMaster::close);
+                config.memory().highWatermark(), config.memory().evictionRatio(), config.leaseMs(), DISK_RETRY_MS),
+                hooks.clockMs(), signals), EmbeddedMaster::close);
             master.apply(new SegmentCommand.Mount(clientId, new SegmentCommand.SegmentSpec("memory",
-                SegmentCommand.Medium.MEMORY, config.memoryBytes(), StoreConfig.UNIT_BYTES,
+                SegmentCommand.Medium.MEMORY, config.memory().bytes(), StoreConfig.UNIT_BYTES,
                 SegmentAddress.local(segmentId), true)));
-            final DiskTier disk = config.diskBytes() == 0 ? null : opened.keep(DiskTier.open(DiskSettings.of(config),
-                hooks, clientId, master, memory, counters), DiskTier::close);
+            final DiskTier disk = config.disk().bytes() == 0 ? null : opened.keep(DiskTier.open(
+                DiskSettings.of(config), engines, clientId, master, memory, counters), DiskTier::close);
             if (disk != null) {
                 signals.disk = disk;
                 disk.mount("");

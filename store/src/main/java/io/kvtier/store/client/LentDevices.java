@@ -8,9 +8,9 @@ import io.kvtier.store.nof.DeviceLabel;
 import io.kvtier.store.nof.NofDevice;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
-import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.Closings;
@@ -190,7 +190,7 @@ final class LentDevices implements AutoCloseable {
         try {
             master.apply(new SegmentCommand.Unmount(clientId, id, 0));
         } catch (final StoreException e) {
-            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND && e.code() != ErrorCode.CLIENT_NOT_FOUND) {
+            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND) {
                 throw e;
             }
             // Forgotten already.

@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -29,7 +30,7 @@ final class LentMemory implements AutoCloseable {
     private final Exports exports;
     private final String name;
     private final long bytes;
-    private final boolean shared;
+    private final SharedMemory shared;
     private volatile Generation current;
     /** Private memory outlives its generations. */
     private HostRegion own;
@@ -94,12 +95,12 @@ final class LentMemory implements AutoCloseable {
      * @param exports serve it; null when there is none.
      * @param name    of the segment.
      * @param bytes   how much; whole units are lent. 0 for none: then it is never renewed, and nothing is ever entered.
-     * @param shared  whether other processes of this host map it.
+     * @param shared  where other processes of this host map it; null when they do not.
      */
-    LentMemory(final Exports exports, final String name, final long bytes, final boolean shared) {
+    LentMemory(final Exports exports, final String name, final long bytes, final SharedMemory shared) {
         this.exports = exports;
         this.name = name;
-        this.bytes = bytes & -StoreConfig.UNIT_BYTES;
+        this.bytes = Units.down(bytes, StoreConfig.UNIT_BYTES);
         this.shared = shared;
     }
 
@@ -112,10 +113,10 @@ final class LentMemory implements AutoCloseable {
         end();
         final UUID id = UUID.randomUUID();
         final AccessToken token = AccessToken.random();
-        final boolean fresh = shared || own == null;
+        final boolean fresh = shared != null || own == null;
         final HostMemory region;
-        if (shared) {
-            region = SharedMemory.create(bytes, token.bytes());
+        if (shared != null) {
+            region = shared.create(bytes, token.bytes());
         } else {
             own = own == null ? HostRegion.allocate(NativeTag.HOST_REGION, bytes) : own;
             region = own;
@@ -124,7 +125,7 @@ final class LentMemory implements AutoCloseable {
             final Exports.Export export = exports.export(region, token, Permission.READ_WRITE);
             current = new Generation(new SegmentAddress(id, export.endpoint(), token), region, export, fresh);
         } catch (final RuntimeException | Error e) {
-            if (shared) {
+            if (shared != null) {
                 region.close();
             }
             throw e;
@@ -156,7 +157,7 @@ final class LentMemory implements AutoCloseable {
             last.gate.close();
             last.export.close();
             last.gate.awaitEmpty(Long.MAX_VALUE);
-            if (shared) {
+            if (shared != null) {
                 last.region.close();
             }
         }

@@ -2,8 +2,10 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
@@ -184,7 +186,8 @@ final class Offloader implements AutoCloseable {
         final List<Item> items = new ArrayList<>(tasks.size());
         try {
             for (final OffloadTask task : tasks) {
-                final ReplicaMemory.OwnRange range = memory.own(task.source(), Units.padded(task.source().size()));
+                final ReplicaMemory.OwnRange range = memory.own(task.source(),
+                    Units.taken(task.source().size(), StoreConfig.UNIT_BYTES));
                 ranges.add(range);
                 if (range != null) {
                     items.add(item(task, range.slice()));

@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
@@ -82,10 +83,10 @@ final class OwnerEndpoint implements AutoCloseable {
      * Memory for readers, and when it is theirs no longer.
      *
      * @param bytes   how much.
-     * @param shared  whether processes of this host map it.
+     * @param shared  where processes of this host map it; null when they do not.
      * @param leaseMs milliseconds for which a value stays in it.
      */
-    record Buffers(long bytes, boolean shared, long leaseMs) {
+    record Buffers(long bytes, SharedMemory shared, long leaseMs) {
     }
 
     /**
@@ -108,12 +109,11 @@ final class OwnerEndpoint implements AutoCloseable {
         this.clock = clock;
         clock.setRemoveOnCancelPolicy(true);
         this.leaseMs = buffers.leaseMs();
-        this.capacity = buffers.bytes() & -StoreConfig.UNIT_BYTES;
+        this.capacity = Units.down(buffers.bytes(), StoreConfig.UNIT_BYTES);
         final AccessToken token = AccessToken.random();
         try (Closings opened = new Closings()) {
-            this.region = opened.keep(buffers.shared()
-                ? SharedMemory.create(capacity, token.bytes())
-                : HostRegion.allocate(NativeTag.BOUNCE, capacity), HostMemory::close);
+            this.region = opened.keep(buffers.shared() == null ? HostRegion.allocate(NativeTag.BOUNCE, capacity)
+                : buffers.shared().create(capacity, token.bytes()), HostMemory::close);
             this.allocator = opened.keep(ExtentAllocator.create(capacity, StoreConfig.UNIT_BYTES, LANES),
                 ExtentAllocator::close);
             this.export = opened.keep(exports.export(region, token, Permission.READ_ONLY), Exports.Export::close);
@@ -127,11 +127,6 @@ final class OwnerEndpoint implements AutoCloseable {
 
     InetSocketAddress listening() {
         return server.address();
-    }
-
-    /** Bytes that readers have. */
-    long grantedBytes() {
-        return grants.values().stream().flatMap(grant -> grant.extents().stream()).mapToLong(Extent::bytes).sum();
     }
 
     private void handle(final RpcCall call) {
@@ -193,7 +188,7 @@ final class OwnerEndpoint implements AutoCloseable {
 
     /** The first value of a batch waits for room, the others do not: their reader may be the one to make some. */
     private Reading start(final OwnerProtocol.Wanted wanted, final boolean mayWait) {
-        final long bytes = Units.padded(wanted.size());
+        final long bytes = Units.taken(wanted.size(), StoreConfig.UNIT_BYTES);
         if (wanted.size() > capacity || bytes > capacity) {
             return new Reading(OwnerProtocol.TOO_LARGE, null, null);
         }

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.transport.Direction;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import io.kvtier.transport.rpc.RpcClient;

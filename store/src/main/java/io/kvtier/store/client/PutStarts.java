@@ -28,7 +28,7 @@ interface PutStarts {
 
     /** No lack of room: nobody knows whether there would have been some. */
     static StoreException interrupted(final ObjectCommand.PutStart command) {
-        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the thread was interrupted while its put"
-            + " of " + command.key() + " waited for room; nothing was stored, and the thread stays interrupted");
+        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the thread was interrupted while its put "
+            + "of " + command.key() + " waited for room; nothing was stored, and the thread stays interrupted");
     }
 }

@@ -14,11 +14,12 @@ final class RemoteLink implements MasterLink {
     private final RemoteMaster waits;
 
     RemoteLink(final ConnectConfig config) {
-        final RpcClientConfig base =
-            RpcClientConfig.of(config.masterHost(), config.masterPort(), config.name()).withSecret(config.secret());
-        final RpcClientConfig server = config.tls() == null ? base : base.withTls(config.tls());
-        calls = new RemoteMaster(server, config.rpcTimeoutMs());
-        waits = new RemoteMaster(server, config.rpcTimeoutMs());
+        final ConnectConfig.Security security = config.security();
+        final RpcClientConfig base = RpcClientConfig.of(config.master().host(), config.master().port(),
+            config.identity().name()).withSecret(security.secret());
+        final RpcClientConfig server = security.tls() == null ? base : base.withTls(security.tls());
+        calls = new RemoteMaster(server, config.timeouts().rpcMs());
+        waits = new RemoteMaster(server, config.timeouts().rpcMs());
     }
 
     @Override

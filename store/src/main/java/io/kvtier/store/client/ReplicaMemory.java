@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import java.lang.foreign.MemorySegment;
@@ -43,6 +44,11 @@ interface ReplicaMemory extends AutoCloseable {
      * @return the memory, to be closed; null when the range is not, or no longer, of this process.
      */
     OwnRange own(ReplicaDescriptor.Memory replica, long bytes);
+
+    /** Memory of this process that stays as long as this and may be kept in place for devices; null for none. */
+    default HostRegion lasting() {
+        return null;
+    }
 
     /** Memory of this process that stays lent while this is open. */
     interface OwnRange extends AutoCloseable {

@@ -6,12 +6,16 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Memory of this process that others of the host may map. */
-final class SharedMemory {
+/**
+ * Memory of this process that others of the host may map.
+ *
+ * @param directory on tmpfs or hugetlbfs, where its files are made.
+ */
+record SharedMemory(Path directory) {
     private static final System.Logger LOG = System.getLogger(SharedMemory.class.getName());
 
-    private SharedMemory() {
-    }
+    /** In the system's own folder. */
+    static final SharedMemory SYSTEM = new SharedMemory(SharedRegion.DEFAULT_DIRECTORY);
 
     /**
      * Makes some. A process that was killed has left its own, which nobody uses any more and which would be missing:
@@ -21,12 +25,12 @@ final class SharedMemory {
      * @param token what others show to map it.
      * @return the memory, zeroed.
      */
-    static SharedRegion create(final long bytes, final byte[] token) {
-        removeStale(SharedRegion.DEFAULT_DIRECTORY);
-        return SharedRegion.create(SharedRegion.DEFAULT_DIRECTORY, bytes, token);
+    SharedRegion create(final long bytes, final byte[] token) {
+        removeStale();
+        return SharedRegion.create(directory, bytes, token);
     }
 
-    private static void removeStale(final Path directory) {
+    private void removeStale() {
         try {
             final List<Path> removed = SharedRegion.removeStale(directory);
             if (!removed.isEmpty()) {

@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.transport.Closings;
@@ -51,8 +52,13 @@ final class Staging implements AutoCloseable {
         }
     }
 
+    /** The pool, which most pieces are of. */
+    HostRegion pool() {
+        return pool;
+    }
+
     Piece take(final long size) {
-        final long bytes = Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
+        final long bytes = Units.taken(size, UNIT_BYTES);
         final long offset = allocator.allocate(bytes);
         if (offset == ExtentAllocator.NO_SPACE) {
             return new Single(HostRegion.allocate(NativeTag.BOUNCE, bytes).slice(0, bytes));

@@ -1,8 +1,12 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.config.Environment;
+import io.kvtier.transport.Transport;
 import io.kvtier.transport.file.FileOpener;
+import io.kvtier.transport.gds.GdsConfig;
+import io.kvtier.transport.gds.GdsTransport;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -11,10 +15,23 @@ import java.util.function.LongSupplier;
  * @param clockMs     milliseconds for leases, of a clock that does not go back.
  * @param files       opens the files of the disk tier.
  * @param environment settings of the process, such as {@code MC_TENT_CONF}.
+ * @param gds         opens GPUDirect Storage where it is asked for.
  */
-public record StoreHooks(LongSupplier clockMs, FileOpener files, Environment environment) {
+public record StoreHooks(LongSupplier clockMs, FileOpener files, Environment environment,
+                         Function<GdsConfig, Transport> gds) {
     /** The system's own. */
     public static final StoreHooks SYSTEM =
         new StoreHooks(() -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), FileOpener.POSIX,
             Environment.system());
+
+    /**
+     * With the system's own GPUDirect Storage.
+     *
+     * @param clockMs     milliseconds for leases.
+     * @param files       opens files.
+     * @param environment settings of the process.
+     */
+    public StoreHooks(final LongSupplier clockMs, final FileOpener files, final Environment environment) {
+        this(clockMs, files, environment, GdsTransport::open);
+    }
 }

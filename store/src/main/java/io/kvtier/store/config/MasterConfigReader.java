@@ -24,7 +24,6 @@ final class MasterConfigReader {
     static MasterConfig read(final Map<MasterOption, String> commandLine, final Environment environment) {
         final MasterConfigReader reader = new MasterConfigReader();
         for (final MasterOption option : MasterOption.values()) {
-            reader.values.put(option, option.parse(option.byDefault(), option.key()));
             environment.get(option.variable()).ifPresent(text ->
                 reader.values.put(option, option.parse(text, "environment variable " + option.variable())));
         }
@@ -32,7 +31,7 @@ final class MasterConfigReader {
         commandLine.forEach((option, text) ->
             typed.put(option, option.parse(text.strip(), "option --" + option.key())));
         final Object file = typed.getOrDefault(MasterOption.CONFIG_PATH, reader.values.get(MasterOption.CONFIG_PATH));
-        if (!file.equals("")) {
+        if (file != null && !file.equals("")) {
             reader.readFile((String) file);
         }
         reader.values.putAll(typed);
@@ -69,51 +68,16 @@ final class MasterConfigReader {
     }
 
     private MasterConfig config() {
+        final MasterValues all = new MasterValues(values);
         return new MasterConfig(
-            new MasterConfig.Rpc(text(MasterOption.RPC_ADDRESS), whole(MasterOption.RPC_PORT),
-                text(MasterOption.RPC_INTERFACE), ms(MasterOption.RPC_CONN_TIMEOUT_SECONDS),
-                whole(MasterOption.RPC_MAX_CONNECTIONS)),
-            new MasterConfig.Http(text(MasterOption.METRICS_HOST), whole(MasterOption.METRICS_PORT),
-                flag(MasterOption.ENABLE_METRIC_REPORTING)),
-            new MasterConfig.Security(flag(MasterOption.INSECURE), text(MasterOption.SECRET_FILE),
-                text(MasterOption.ADMIN_TOKEN_FILE), text(MasterOption.TLS_KEYSTORE),
-                text(MasterOption.TLS_PASSWORD_FILE), text(MasterOption.TLS_TRUSTSTORE)),
-            text(MasterOption.CLUSTER_ID),
-            new MasterConfig.Leases(ms(MasterOption.DEFAULT_KV_LEASE_TTL), ms(MasterOption.DEFAULT_KV_SOFT_PIN_TTL),
-                ms(MasterOption.MAX_KV_SOFT_PIN_TTL)),
-            new MasterConfig.Eviction(share(MasterOption.EVICTION_RATIO),
-                share(MasterOption.EVICTION_HIGH_WATERMARK_RATIO), flag(MasterOption.ALLOW_EVICT_SOFT_PINNED_OBJECTS)),
-            new MasterConfig.Nof(share(MasterOption.NOF_EVICTION_RATIO),
-                share(MasterOption.NOF_EVICTION_HIGH_WATERMARK_RATIO),
-                whole(MasterOption.NOF_HEARTBEAT_FAILURES_THRESHOLD)),
-            new MasterConfig.Writes(ms(MasterOption.PUT_START_DISCARD_TIMEOUT_SEC),
-                ms(MasterOption.PUT_START_RELEASE_TIMEOUT_SEC)),
-            ms(MasterOption.CLIENT_TTL), text(MasterOption.ALLOCATION_STRATEGY),
-            flag(MasterOption.ENABLE_MULTI_TENANTS),
-            new MasterConfig.Tasks(whole(MasterOption.MAX_TOTAL_FINISHED_TASKS),
-                whole(MasterOption.MAX_TOTAL_PENDING_TASKS), whole(MasterOption.MAX_TOTAL_PROCESSING_TASKS),
-                ms(MasterOption.PENDING_TASK_TIMEOUT_SEC), ms(MasterOption.PROCESSING_TASK_TIMEOUT_SEC),
-                whole(MasterOption.MAX_RETRY_ATTEMPTS)),
-            warnings);
-    }
-
-    private boolean flag(final MasterOption option) {
-        return (Boolean) values.get(option);
-    }
-
-    private int whole(final MasterOption option) {
-        return Math.toIntExact((Long) values.get(option));
-    }
-
-    private long ms(final MasterOption option) {
-        return (Long) values.get(option);
-    }
-
-    private double share(final MasterOption option) {
-        return (Double) values.get(option);
-    }
-
-    private String text(final MasterOption option) {
-        return (String) values.get(option);
+            new MasterConfig.Rpc(all.text(MasterOption.RPC_ADDRESS), all.whole(MasterOption.RPC_PORT),
+                all.text(MasterOption.RPC_INTERFACE), all.ms(MasterOption.RPC_CONN_TIMEOUT_SECONDS),
+                all.whole(MasterOption.RPC_MAX_CONNECTIONS)),
+            new MasterConfig.Http(all.text(MasterOption.METRICS_HOST), all.whole(MasterOption.METRICS_PORT),
+                all.flag(MasterOption.ENABLE_METRIC_REPORTING)),
+            new MasterConfig.Security(all.flag(MasterOption.INSECURE), all.text(MasterOption.SECRET_FILE),
+                all.text(MasterOption.ADMIN_TOKEN_FILE), all.text(MasterOption.TLS_KEYSTORE),
+                all.text(MasterOption.TLS_PASSWORD_FILE), all.text(MasterOption.TLS_TRUSTSTORE)),
+            all.text(MasterOption.CLUSTER_ID), MasterSettings.of(all), warnings);
     }
 }

@@ -1,6 +1,5 @@
 package io.kvtier.store.config;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -15,7 +14,8 @@ public enum MasterOption {
     CONFIG_PATH(new OptionKind.Text("a path", MasterOption.LONGEST), "",
         "Read options from this file: JSON when its name ends in .json, else YAML. Not for the file itself."),
     /** Port of calls. */
-    RPC_PORT(new OptionKind.Whole(0, MasterOption.LAST_PORT), "50051", "Take calls at this port; 0 for any free one."),
+    RPC_PORT(new OptionKind.Whole(0, MasterOption.LAST_PORT), "" + MasterOption.USUAL_RPC_PORT,
+        "Take calls at this port; 0 for any free one."),
     /** Address of calls. */
     RPC_ADDRESS(new OptionKind.Text("a name or an address of this host", MasterOption.LONGEST), "127.0.0.1",
         "Take calls at this address. Beyond loopback it wants tls_keystore, secret_file or insecure."),
@@ -83,8 +83,7 @@ public enum MasterOption {
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
     /** Where values go. */
-    ALLOCATION_STRATEGY(new OptionKind.Choice(List.of("random", "free_ratio_first", "ssd_free_ratio_first",
-        "local_first")), "random",
+    ALLOCATION_STRATEGY(new OptionKind.Choice(MasterSettings.Strategy.configNames()), "random",
         "Which segment takes a new value: any, the emptiest of some, the one of some whose owner's SSD is emptiest, or "
             + "one of the writer's host."),
     /** Unfinished puts that another one takes over. */
@@ -120,6 +119,8 @@ public enum MasterOption {
     MAX_RETRY_ATTEMPTS(new OptionKind.Whole(0, MasterOption.MANY), "10",
         "How often a move of a drain is tried again.");
 
+    /** Where a master takes calls when nobody says otherwise. */
+    public static final int USUAL_RPC_PORT = 50_051;
     /** What the names of all environment variables begin with. */
     public static final String VARIABLES = "KVTIER_MASTER_";
 

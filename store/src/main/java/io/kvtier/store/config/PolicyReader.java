@@ -6,17 +6,29 @@ import io.kvtier.transport.Segment;
 import io.kvtier.transport.SelectionRule;
 import io.kvtier.transport.TransportKind;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Reads one entry of {@code policy}: a rule for each kind of segment that its {@code segment_type} stands for. */
+/**
+ * Reads one entry of {@code policy}: a rule for each kind of segment that its {@code segment_type} stands for and that
+ * one of its transports can serve. Of the others it says nothing: a policy for TCP alone does not forbid shared memory,
+ * which {@code transports/shm/enable} does.
+ */
 final class PolicyReader {
     /** Transports of other machines and vendors, which a configuration that is shared with them may name. */
     private static final Set<String> ELSEWHERE =
         Set.of("rdma", "mnnvl", "nvlink", "ascend", "ascend_direct", "sunrise_link", "tpu", "ub", "mpcomm");
+
+    /** Which transports there are for each kind of segment. */
+    private static final Map<Segment.Kind, Set<TransportKind>> SERVED_BY = Map.of(
+        Segment.Kind.FILE, EnumSet.of(TransportKind.POSIX, TransportKind.IO_URING, TransportKind.GDS),
+        Segment.Kind.MEMORY, EnumSet.of(TransportKind.MEMORY),
+        Segment.Kind.SHARED, EnumSet.of(TransportKind.SHM),
+        Segment.Kind.REMOTE, EnumSet.of(TransportKind.TCP));
 
     private final Settings settings;
     private final String source;
@@ -40,11 +52,13 @@ final class PolicyReader {
         final long max = settings.number("max_size", Long.MAX_VALUE, min, Long.MAX_VALUE);
         final List<TransportKind> transports = transports();
         settings.unasked().forEach(key -> warnings.add(source + ": '" + key + "' has no effect here"));
-        if (transports.isEmpty()) {
-            warnings.add(source + " names no transport that exists here and is left out");
-            return List.of();
+        final List<SelectionRule> rules = segments.stream()
+            .filter(kind -> !Collections.disjoint(SERVED_BY.get(kind), transports))
+            .map(kind -> new SelectionRule(name, kind, memory, min, max, transports)).toList();
+        if (rules.isEmpty()) {
+            warnings.add(source + " names no transport that exists here for such segments and is left out");
         }
-        return segments.stream().map(kind -> new SelectionRule(name, kind, memory, min, max, transports)).toList();
+        return rules;
     }
 
     private List<Segment.Kind> segments() {

@@ -26,6 +26,16 @@ public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstand
     /** The variable that names the configuration. */
     public static final String VARIABLE = "MC_TENT_CONF";
 
+    private static final int DEFAULT_FAILOVERS = 3;
+    private static final long DEFAULT_OUTSTANDING = 1024;
+    private static final long DEFAULT_OUTSTANDING_BYTES = 1L << 30;
+    private static final int DEFAULT_BATCH = 32;
+
+    /** What holds where nothing is said. */
+    public static final TentConfig DEFAULT = new TentConfig(DEFAULT_FAILOVERS, DEFAULT_OUTSTANDING,
+        DEFAULT_OUTSTANDING_BYTES, Selection.DEFAULT, TcpConfig.DEFAULT, defaultGds(), true, new Shm(false, ""),
+        List.of());
+
     /**
      * Shared memory.
      *
@@ -52,6 +62,12 @@ public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstand
         warnings = List.copyOf(warnings);
     }
 
+    private static GdsConfig defaultGds() {
+        final GdsConfig known = GdsConfig.DEFAULT;
+        return new GdsConfig(false, DEFAULT_BATCH, known.mode(), known.threads(), known.batches(),
+            known.requireDirect(), known.allowCompat(), known.cancelWaitMs(), known.hostMemory());
+    }
+
     /**
      * Reads what the variable says.
      *
@@ -60,7 +76,19 @@ public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstand
      * @throws IllegalArgumentException when the file cannot be read, is no JSON, or has a wrong value.
      */
     public static Optional<TentConfig> from(final Environment environment) {
-        return environment.get(VARIABLE).map(TentConfigReader::readValueOf);
+        return from(environment, DEFAULT);
+    }
+
+    /**
+     * Reads what the variable says, for somebody who has settings of his own.
+     *
+     * @param environment where it is looked for.
+     * @param unsaid      what holds where the variable says nothing.
+     * @return the settings; empty when the variable is not set.
+     * @throws IllegalArgumentException when the file cannot be read, is no JSON, or has a wrong value.
+     */
+    public static Optional<TentConfig> from(final Environment environment, final TentConfig unsaid) {
+        return environment.get(VARIABLE).map(value -> TentConfigReader.readValueOf(value, unsaid));
     }
 
     /**
@@ -71,7 +99,40 @@ public record TentConfig(int maxFailovers, long maxOutstanding, long maxOutstand
      * @throws IllegalArgumentException when it is no JSON, or has a wrong value.
      */
     public static TentConfig parse(final String json) {
-        return TentConfigReader.read(json, VARIABLE);
+        return TentConfigReader.read(json, VARIABLE, DEFAULT);
+    }
+
+    /**
+     * The same with another TCP transport.
+     *
+     * @param other its settings.
+     * @return the settings.
+     */
+    public TentConfig withTcp(final TcpConfig other) {
+        return new TentConfig(maxFailovers, maxOutstanding, maxOutstandingBytes, selection, other, gds, uring, shm,
+            warnings);
+    }
+
+    /**
+     * The same with other shared memory.
+     *
+     * @param other its settings.
+     * @return the settings.
+     */
+    public TentConfig withShm(final Shm other) {
+        return new TentConfig(maxFailovers, maxOutstanding, maxOutstandingBytes, selection, tcp, gds, uring, other,
+            warnings);
+    }
+
+    /**
+     * The same with io_uring or without.
+     *
+     * @param use whether it is used.
+     * @return the settings.
+     */
+    public TentConfig withUring(final boolean use) {
+        return new TentConfig(maxFailovers, maxOutstanding, maxOutstandingBytes, selection, tcp, gds, use, shm,
+            warnings);
     }
 
     /**

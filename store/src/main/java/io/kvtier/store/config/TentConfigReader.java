@@ -8,9 +8,11 @@ import io.kvtier.transport.tcp.TcpRetry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Reads a {@link TentConfig}. */
@@ -23,7 +25,6 @@ final class TentConfigReader {
     private static final int MAX_TASKS = 1024;
     /** Entries of a batch that cuFile documents. */
     private static final int MAX_BATCH = 256;
-    private static final int DEFAULT_BATCH = 32;
     private static final int MAX_THREADS = 64;
     private static final int MAX_BATCHES = 16;
     private static final long MAX_CANCEL_WAIT_MS = 60_000;
@@ -31,70 +32,77 @@ final class TentConfigReader {
     private final Settings settings;
     private final List<String> warnings = new ArrayList<>();
     private final String source;
+    /** What holds where nothing is said. */
+    private final TentConfig unsaid;
 
-    private TentConfigReader(final Settings settings, final String source) {
+    private TentConfigReader(final Settings settings, final String source, final TentConfig unsaid) {
         this.settings = settings;
         this.source = source;
+        this.unsaid = unsaid;
     }
 
     /** Inline JSON begins with a brace, which no absolute path does; anything else is a file. */
-    static TentConfig readValueOf(final String value) {
+    static TentConfig readValueOf(final String value, final TentConfig unsaid) {
         if (value.startsWith("{")) {
-            return read(value, TentConfig.VARIABLE);
+            return read(value, TentConfig.VARIABLE, unsaid);
         }
+        final String json;
         try {
-            return read(Files.readString(Path.of(value), StandardCharsets.UTF_8),
-                TentConfig.VARIABLE + " (" + value + ")");
-        } catch (final IOException e) {
+            json = Files.readString(Path.of(value), StandardCharsets.UTF_8);
+        } catch (final IOException | InvalidPathException e) {
             throw new IllegalArgumentException(TentConfig.VARIABLE + " is " + value + ": that file cannot be read ("
                 + e + "); give a file, or JSON that begins with '{'", e);
         }
+        return read(json, TentConfig.VARIABLE + " (" + value + ")", unsaid);
     }
 
-    static TentConfig read(final String json, final String source) {
+    static TentConfig read(final String json, final String source, final TentConfig unsaid) {
         final Settings settings = new Settings(JsonDocument.parse(json, source), source);
-        return new TentConfigReader(settings, source).read();
+        return new TentConfigReader(settings, source, unsaid).read();
     }
 
     private TentConfig read() {
-        final int failovers = (int) settings.number("max_failover_attempts", 3, 0, MAX_FAILOVERS);
-        final long outstanding = settings.number("runtime_queue/max_outstanding_owners", 1024, 1, MAX_OUTSTANDING);
-        final long bytes =
-            settings.number("runtime_queue/max_outstanding_bytes", 1L << 30, 1, MAX_OUTSTANDING_BYTES);
-        final TcpConfig tcp = tcp();
-        final GdsConfig gds = gds();
-        final boolean uring = settings.flag("transports/io_uring/enable", true);
-        final TentConfig.Shm shm = new TentConfig.Shm(settings.flag("transports/shm/enable", false),
-            settings.text("transports/shm/cxl_mount_path", ""));
+        final int failovers = (int) settings.number("max_failover_attempts", unsaid.maxFailovers(), 0, MAX_FAILOVERS);
+        final long outstanding =
+            settings.number("runtime_queue/max_outstanding_owners", unsaid.maxOutstanding(), 1, MAX_OUTSTANDING);
+        final long bytes = settings.number("runtime_queue/max_outstanding_bytes", unsaid.maxOutstandingBytes(), 1,
+            MAX_OUTSTANDING_BYTES);
+        final TcpConfig tcp = tcp(unsaid.tcp());
+        final GdsConfig gds = gds(unsaid.gds());
+        final boolean uring = settings.flag("transports/io_uring/enable", unsaid.uring());
+        final TentConfig.Shm shm = shm(unsaid.shm());
         final Selection selection = selection();
         settings.unasked().forEach(key -> warnings.add(source + ": '" + key + "' has no effect here; is it misspelt, "
             + "or of a transport that does not exist here?"));
         return new TentConfig(failovers, outstanding, bytes, selection, tcp, gds, uring, shm, warnings);
     }
 
-    private TcpConfig tcp() {
-        final long base = settings.number("transports/tcp/retry_base_delay_ms", 100, 0, MAX_DELAY_MS);
-        final long most = settings.number("transports/tcp/retry_max_delay_ms", 2000, 0, MAX_DELAY_MS);
+    private TcpConfig tcp(final TcpConfig known) {
+        final TcpRetry retry = known.retry();
+        final long base =
+            settings.number("transports/tcp/retry_base_delay_ms", retry.retryBaseDelayMs(), 0, MAX_DELAY_MS);
+        // Who asks for a longer first delay alone has said nothing of the longest.
+        final long most = settings.number("transports/tcp/retry_max_delay_ms",
+            Math.max(base, retry.retryMaxDelayMs()), 0, MAX_DELAY_MS);
         if (most < base) {
             throw settings.wrong("transports/tcp/retry_max_delay_ms", most,
                 "at least transports/tcp/retry_base_delay_ms, which is " + base);
         }
-        final TcpConfig known = TcpConfig.DEFAULT;
-        final int retries = (int) settings.number("transports/tcp/max_retry_count", 3, 0, MAX_RETRIES);
-        return known.withEnable(settings.flag("transports/tcp/enable", true))
-            .withWindow((int) settings.number("transports/tcp/max_concurrent_tasks", 16, 1, MAX_TASKS),
-                known.chunkBytes())
+        final int retries =
+            (int) settings.number("transports/tcp/max_retry_count", retry.maxRetryCount(), 0, MAX_RETRIES);
+        return known.withEnable(settings.flag("transports/tcp/enable", known.enable()))
+            .withWindow((int) settings.number("transports/tcp/max_concurrent_tasks", known.maxConcurrentTasks(), 1,
+                MAX_TASKS), known.chunkBytes())
             .withRetry(new TcpRetry(retries, base, most));
     }
 
-    private GdsConfig gds() {
-        final GdsConfig known = GdsConfig.DEFAULT;
-        final String mode = settings.text("transports/gds/mode", "batch");
+    private GdsConfig gds(final GdsConfig known) {
+        final String mode = settings.text("transports/gds/mode", known.mode().name().toLowerCase(Locale.ROOT));
         if (!mode.equals("batch") && !mode.equals("sync")) {
             throw settings.wrong("transports/gds/mode", mode, "batch or sync");
         }
-        return new GdsConfig(settings.flag("transports/gds/enable", false),
-            (int) settings.number("transports/gds/io_batch_depth", DEFAULT_BATCH, 1, MAX_BATCH),
+        return new GdsConfig(settings.flag("transports/gds/enable", known.enabled()),
+            (int) settings.number("transports/gds/io_batch_depth", known.ioBatchDepth(), 1, MAX_BATCH),
             mode.equals("batch") ? GdsConfig.Mode.BATCH : GdsConfig.Mode.SYNC,
             (int) settings.number("transports/gds/threads", known.threads(), 0, MAX_THREADS),
             (int) settings.number("transports/gds/batches", known.batches(), 1, MAX_BATCHES),
@@ -102,6 +110,14 @@ final class TentConfigReader {
             settings.flag("transports/gds/allow_compat", known.allowCompat()),
             settings.number("transports/gds/cancel_wait_ms", known.cancelWaitMs(), 0, MAX_CANCEL_WAIT_MS),
             settings.flag("transports/gds/host_memory", known.hostMemory()));
+    }
+
+    private TentConfig.Shm shm(final TentConfig.Shm known) {
+        final String path = settings.text("transports/shm/cxl_mount_path", known.mountPath());
+        if (!path.isEmpty() && (path.indexOf(0) >= 0 || !path.startsWith("/"))) {
+            throw settings.wrong("transports/shm/cxl_mount_path", path, "the absolute path of a folder");
+        }
+        return new TentConfig.Shm(settings.flag("transports/shm/enable", known.enable()), path);
     }
 
     /** The policies first; the default rules behind them serve what no policy speaks of. */
@@ -114,7 +130,7 @@ final class TentConfigReader {
             }
             rules.addAll(new PolicyReader(policy, source + ": policy[" + i + "]", i, warnings).read());
         }
-        rules.addAll(Selection.DEFAULT.rules());
+        rules.addAll(unsaid.selection().rules());
         return new Selection(rules);
     }
 }

@@ -1,8 +1,7 @@
 package io.kvtier.store.master;
 
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.state.Effects;
-import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.WorkKind;
@@ -17,18 +16,13 @@ import java.util.function.LongSupplier;
  * <p><b>Threading:</b> thread-safe. A command linearizes at its application under the lock; effects are delivered by
  * the same thread after the lock is released, also when the command was refused, so a listener may call back. Time
  * passes with the commands: there is no thread for it, and nothing that ends with time matters before the next command.
- * <b>Blocking:</b> for other callers'
- * commands, which move no bytes and wait for nothing. A {@link ReentrantLock} rather than a monitor: a virtual thread
- * that waits for it does not pin its carrier on any JDK.
+ * <b>Blocking:</b> for other callers' commands, which move no bytes and wait for nothing. A {@link ReentrantLock}
+ * rather than a monitor: a virtual thread that waits for it does not pin its carrier on any JDK.
  */
 public final class EmbeddedMaster implements Master, AutoCloseable {
-    /** How often time is let pass at most, of the clock: each part of it is short. */
-    private static final long TICK_MS = 10;
-
     private final ReentrantLock lock = new ReentrantLock();
     private final Effects listener;
-    private final RunningState state;
-    private long nextTickMs = Long.MIN_VALUE;
+    private final Running running;
 
     /**
      * A master with an empty state.
@@ -38,12 +32,12 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
      * @param listener told of effects, on the thread that applied the command, without the lock.
      */
     public EmbeddedMaster(final MasterSettings settings, final LongSupplier clockMs, final Effects listener) {
-        this(RunningState.empty(settings, 1, clockMs), listener);
+        this(Running.empty(settings, 1, clockMs), listener);
     }
 
     /** Over any state. */
-    EmbeddedMaster(final RunningState state, final Effects listener) {
-        this.state = state;
+    EmbeddedMaster(final Running running, final Effects listener) {
+        this.running = running;
         this.listener = listener;
     }
 
@@ -51,20 +45,13 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public <R> R apply(final Command<R> command) {
         lock.lock();
         try {
-            state.readClock();
-            letTimePass();
-            return state.apply(command);
+            running.readClock();
+            return running.apply(command);
         } finally {
-            final Map<UUID, Integer> work = state.effects().takeWork();
-            final boolean space = state.effects().takeSpaceFreed();
+            final Map<UUID, Integer> work = running.takeWork();
+            final boolean space = running.takeSpaceFreed();
             lock.unlock();
             tell(work, space);
-        }
-    }
-
-    private void letTimePass() {
-        if (!state.isClosed() && state.nowMs() >= nextTickMs) {
-            nextTickMs = state.apply(new AdminCommand.Tick()).busy() ? state.nowMs() : state.nowMs() + TICK_MS;
         }
     }
 
@@ -82,7 +69,7 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public void close() {
         lock.lock();
         try {
-            state.close();
+            running.close();
         } finally {
             lock.unlock();
         }

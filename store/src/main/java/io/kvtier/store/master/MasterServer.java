@@ -2,7 +2,7 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
@@ -59,7 +59,7 @@ public final class MasterServer implements AutoCloseable {
         final RequestMetrics requests) throws IOException {
         // Grows from start to start, also on another machine: versions of an earlier master are smaller than ours.
         final long term = System.currentTimeMillis();
-        return start(config, new Conductor(RunningState.empty(settings, term,
+        return start(config, new Conductor(Running.empty(settings, term,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);
     }
 

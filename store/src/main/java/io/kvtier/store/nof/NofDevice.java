@@ -1,5 +1,6 @@
 package io.kvtier.store.nof;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.BlockIo;
@@ -159,7 +160,7 @@ public final class NofDevice implements AutoCloseable {
                 DeviceLabel.write(file, id);
             }
         }
-        return new NofDevice(path, id, usable - DeviceLabel.BYTES & -DeviceLabel.BYTES, fresh, hold);
+        return new NofDevice(path, id, Units.down(usable - DeviceLabel.BYTES, DeviceLabel.BYTES), fresh, hold);
     }
 
     private static void checkEnough(final Path path, final long usable) {
@@ -176,8 +177,8 @@ public final class NofDevice implements AutoCloseable {
         }
         try (BlockFile file = DeviceLabel.openDirect(files, path, OpenMode.READ_DIRECT, OpenMode.READ);
              Arena arena = Arena.ofConfined()) {
-            final MemorySegment front = arena.allocate(Math.min(size, LOOKED_AT_BYTES) & -DeviceLabel.BYTES,
-                DeviceLabel.BYTES);
+            final MemorySegment front = arena.allocate(
+                Units.down(Math.min(size, LOOKED_AT_BYTES), DeviceLabel.BYTES), DeviceLabel.BYTES);
             BlockIo.readFully(file, front, 0);
             if (DeviceLabel.isBlank(front)) {
                 return null;

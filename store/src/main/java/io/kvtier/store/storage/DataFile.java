@@ -1,6 +1,7 @@
 package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Outcome;
@@ -41,7 +42,7 @@ final class DataFile implements AutoCloseable {
 
     /** Bytes of the extent of a value: whole units, at least one. */
     static long extentBytes(final long size) {
-        return Math.max(UNIT_BYTES, size + UNIT_BYTES - 1 & -UNIT_BYTES);
+        return Units.taken(size, UNIT_BYTES);
     }
 
     /** Writes what is under way and makes it durable; what could not be is no longer under way afterwards. */

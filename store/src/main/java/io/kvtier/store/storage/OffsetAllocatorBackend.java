@@ -1,6 +1,7 @@
 package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
@@ -93,7 +94,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         DurableNames.createDirectory(options.directory());
         try (Closings open = new Closings()) {
             final DirectoryLock lock = open.keep(DirectoryLock.take(options.directory()), DirectoryLock::close);
-            final long capacity = options.capacity() & -DataFile.UNIT_BYTES;
+            final long capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
             if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
                 // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
                 // it would be refused ever after.

@@ -1,6 +1,7 @@
 package io.kvtier.transport.file;
 
 import io.kvtier.alloc.HostMemory;
+import io.kvtier.alloc.Units;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
@@ -139,7 +140,7 @@ final class AlignedIo {
         bounced = true;
         file = direct;
         operationOffset -= skip;
-        operationLength = skip + wanted + block - 1 & -block;
+        operationLength = Units.up(skip + wanted, block);
     }
 
     private void planWrite(final BlockFile direct, final long left) {

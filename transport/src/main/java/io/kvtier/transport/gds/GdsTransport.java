@@ -6,7 +6,9 @@ import io.kvtier.alloc.MemoryKind;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.alloc.PinnedRegion;
 import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.cuda.Cuda;
 import io.kvtier.bindings.cuda.CudaContext;
+import io.kvtier.bindings.cuda.CudaDevice;
 import io.kvtier.bindings.cuda.CudaException;
 import io.kvtier.bindings.cufile.CuFile;
 import io.kvtier.bindings.cufile.CuFileConfig;
@@ -41,7 +43,7 @@ import java.util.function.Supplier;
  * when it is in a batch; ordinary memory is pinned with it.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns its threads and a share of the process's one cuFile driver;
- * memory that is attached holds its own. The contexts stay the caller's, who closes them after the engine.
+ * memory that is attached holds its own. Contexts that are given stay the caller's, who closes them after the engine.
  * <b>Blocking:</b> opening initialises the library, which takes seconds; opening a segment and attaching memory wait
  * for it.
  */
@@ -57,6 +59,8 @@ public final class GdsTransport implements Transport {
     private final IoThreads callers;
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile Capability capability;
+    /** Contexts that it has retained itself; set before it is handed out. */
+    private List<CudaContext> own = List.of();
 
     /** One that cannot be used. */
     private GdsTransport(final Availability why) {
@@ -116,6 +120,39 @@ public final class GdsTransport implements Transport {
         }
         return open(CuFile.system(), config, new Surroundings(contexts, HostPins.CUDA),
             CuFileConfig.DEFAULT.posixPool());
+    }
+
+    /**
+     * Opens the driver and probes it, for the memory of every GPU there is.
+     *
+     * @param config the settings.
+     * @return the transport, which holds the primary context of each GPU until it is closed; where it cannot be used,
+     *         one whose capability says why and what to do.
+     */
+    public static GdsTransport open(final GdsConfig config) {
+        if (!config.enabled() || !CuFile.availability().available()) {
+            return open(config, List.of());
+        }
+        if (!Cuda.availability().available()) {
+            return new GdsTransport(Cuda.availability());
+        }
+        final List<CudaContext> retained = new ArrayList<>();
+        GdsTransport opened = null;
+        try {
+            for (final CudaDevice device : Cuda.devices()) {
+                retained.add(device.retainPrimaryContext());
+            }
+            opened = open(config, retained);
+            opened.own = List.copyOf(retained);
+            return opened;
+        } catch (final CudaException e) {
+            return new GdsTransport(Availability.no("a GPU gives no CUDA context: " + e.getMessage(),
+                "`kvtier doctor` says what the GPUs can do; CUDA_VISIBLE_DEVICES hides those that cannot"));
+        } finally {
+            if (opened == null) {
+                retained.forEach(CudaContext::close);
+            }
+        }
     }
 
     /**
@@ -409,11 +446,14 @@ public final class GdsTransport implements Transport {
 
     @Override
     public void close() {
-        if (driver == null || !closed.compareAndSet(false, true)) {
+        if (!closed.compareAndSet(false, true)) {
             return;
         }
-        lanes.forEach(Lane::close);
-        callers.close();
-        driver.close();
+        if (driver != null) {
+            lanes.forEach(Lane::close);
+            callers.close();
+            driver.close();
+        }
+        own.forEach(CudaContext::close);
     }
 }

@@ -111,7 +111,7 @@ final class ClientConnection {
     private ClientConnection(final Socket plain, final Socket socket, final RpcClientConfig config,
         final long deadline) throws IOException {
         this.plain = plain;
-        this.peer = config.host() + ':' + config.port();
+        this.peer = config.server();
         this.timed = new TimedInput(socket, deadline);
         this.in = new FrameInput(timed);
         this.out = new FrameOutput(socket.getOutputStream(), MAX_PENDING_CALLS);
@@ -121,7 +121,7 @@ final class ClientConnection {
 
     /** Connects; the time limit is for all of it. */
     static ClientConnection open(final RpcClientConfig config) {
-        final String peer = config.host() + ':' + config.port();
+        final String peer = config.server();
         final int timeout = (int) Math.min(config.connectTimeoutMs(), Integer.MAX_VALUE);
         final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
         final Socket plain = new Socket();

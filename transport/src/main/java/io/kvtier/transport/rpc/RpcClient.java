@@ -157,7 +157,7 @@ public final class RpcClient implements AutoCloseable {
         final long until = connecting ? deadline : notBeforeNanos;
         if (deadline - now <= 0 || until - deadline > 0) {
             throw lastFailure != null ? lastFailure : new RpcException(RpcStatus.TIMEOUT, "no connection to "
-                + config.host() + ':' + config.port() + " in time", null);
+                + config.server() + " in time", null);
         }
         Uninterrupted.awaitNanos(changed, until - now);
     }

@@ -1,5 +1,6 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
@@ -53,6 +54,15 @@ public record RpcClientConfig(String host, int port, String name, SharedSecret s
                 + ", maxBackoffMs " + maxBackoffMs + ", maxBodyBytes " + maxBodyBytes
                 + "; all must be positive, and maxBackoffMs not below backoffMs");
         }
+    }
+
+    /**
+     * Where the server is, for people.
+     *
+     * @return {@code host:port}, an IPv6 address in brackets.
+     */
+    public String server() {
+        return new HostPort(host, port).toString();
     }
 
     /**

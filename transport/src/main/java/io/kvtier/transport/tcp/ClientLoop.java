@@ -13,18 +13,29 @@ final class ClientLoop {
     private final int index;
     private final List<PeerLanes> touched = new ArrayList<>();
     private final Loop loop;
+    /** Requests that somebody waits for. */
+    private int awaited;
 
     ClientLoop(final int index) {
         this.index = index;
-        this.loop = new Loop("kvtier-tcp-" + (index + 1), this::take, this::pump);
+        this.loop = new Loop("kvtier-tcp-" + (index + 1), this::take, this::pump, () -> awaited == 0);
     }
 
     Loop loop() {
         return loop;
     }
 
-    List<PeerLanes> touched() {
-        return touched;
+    /** To be pumped once the inbox was emptied. */
+    void touch(final PeerLanes lanes) {
+        touched.add(lanes);
+    }
+
+    void began() {
+        awaited++;
+    }
+
+    void ended() {
+        awaited--;
     }
 
     private void take(final Object item) {

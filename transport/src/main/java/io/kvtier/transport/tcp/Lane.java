@@ -345,9 +345,7 @@ final class Lane implements FrameReader.Handler, Loop.Ready {
         }
         request.segment.opened(in.length(), in.code() == Wire.READ_WRITE, welcome.maxRequestBytes());
         end();
-        if (request.opening != null) {
-            request.opening.complete(request.segment);
-        }
+        owner.opened(request);
     }
 
     private void status(final FrameReader in, final Request request) throws PeerException {

@@ -18,6 +18,7 @@ final class Peer {
     private final String name;
     private final PeerLanes[] lanes;
     private final AtomicLong[] pending;
+    private final TcpCounts counts;
     private volatile InetSocketAddress address;
     private volatile long[] lost = {};
     /** Segments that are open; under the lock of the transport. */
@@ -25,6 +26,7 @@ final class Peer {
 
     Peer(final String name, final List<ClientLoop> loops, final TcpConfig config, final TcpCounts counts) {
         this.name = name;
+        this.counts = counts;
         final int groups = Math.min(loops.size(), config.lanesPerPeer());
         lanes = new PeerLanes[groups];
         pending = new AtomicLong[groups];
@@ -78,6 +80,27 @@ final class Peer {
         return emptiest(slice.length()).put(slice);
     }
 
+    /**
+     * Moves a slice on the calling thread where a loop has nothing else to do, else as {@link #submit(Slice)}, waking
+     * the loop; false when the transport is closed.
+     */
+    boolean run(final Slice slice) {
+        final int first = emptiest();
+        for (int i = 0; i < lanes.length; i++) {
+            final int index = (first + i) % lanes.length;
+            pending[index].addAndGet(slice.length());
+            if (lanes[index].loop().lead(slice)) {
+                counts.ledRequests.increment();
+                return true;
+            }
+            pending[index].addAndGet(-slice.length());
+        }
+        final Loop loop = emptiest(slice.length());
+        final boolean accepted = loop.put(slice);
+        loop.flush();
+        return accepted;
+    }
+
     /** As {@link #submit(Slice)}, and wakes the loop: nobody flushes what follows from a copy. */
     boolean submit(final Stage stage) {
         final Loop loop = emptiest(stage.length());
@@ -87,14 +110,19 @@ final class Peer {
     }
 
     private Loop emptiest(final long more) {
+        final int best = emptiest();
+        pending[best].addAndGet(more);
+        return lanes[best].loop();
+    }
+
+    private int emptiest() {
         int best = 0;
         for (int i = 1; i < lanes.length; i++) {
             if (pending[i].get() < pending[best].get()) {
                 best = i;
             }
         }
-        pending[best].addAndGet(more);
-        return lanes[best].loop();
+        return best;
     }
 
     void ended(final int index, final long bytes) {

@@ -23,8 +23,8 @@ final class PeerLanes implements Loop.Member {
     private final Peer peer;
     private final int index;
     private final int maxLanes;
+    private final ClientLoop clientLoop;
     private final Loop loop;
-    private final List<PeerLanes> touched;
     private final TcpConfig config;
     private final TcpCounts counts;
     private final ArrayDeque<Request> queue = new ArrayDeque<>();
@@ -45,8 +45,8 @@ final class PeerLanes implements Loop.Member {
         this.peer = peer;
         this.index = index;
         this.maxLanes = maxLanes;
+        this.clientLoop = clientLoop;
         this.loop = clientLoop.loop();
-        this.touched = clientLoop.touched();
         this.config = config;
         this.counts = counts;
     }
@@ -76,6 +76,7 @@ final class PeerLanes implements Loop.Member {
 
     /** Takes a request; it is sent after the inbox was emptied. */
     void enqueue(final Request request) {
+        clientLoop.began();
         if (ended) {
             fail(request, TransferFailure.Kind.CANCELED, new Loss(Loss.End.CANCEL, 0, false,
                 "the transport was closed"));
@@ -84,7 +85,7 @@ final class PeerLanes implements Loop.Member {
         queue.add(request);
         if (!isTouched) {
             isTouched = true;
-            touched.add(this);
+            clientLoop.touch(this);
         }
     }
 
@@ -205,6 +206,16 @@ final class PeerLanes implements Loop.Member {
         }
     }
 
+    /** The server has opened a segment. */
+    void opened(final Request request) {
+        final var opening = request.opening;
+        final TcpSegment segment = request.segment;
+        ended(request);
+        if (opening != null) {
+            opening.complete(segment);
+        }
+    }
+
     /** Ends a request that was not sent. */
     void cancel(final Request request) {
         fail(request, TransferFailure.Kind.CANCELED,
@@ -219,6 +230,7 @@ final class PeerLanes implements Loop.Member {
         request.stage = null;
         request.region = null;
         peer.ended(index, request.length);
+        clientLoop.ended();
         failed(slice, stage, failure(request, slice, TransferFailure.Kind.CANCELED,
             new Loss(Loss.End.CANCEL, 0, false, "cancelled while it was read")));
     }
@@ -409,6 +421,9 @@ final class PeerLanes implements Loop.Member {
     private void ended(final Request request) {
         if (request.slice != null) {
             peer.ended(index, request.length);
+        }
+        if (request.isAwaited()) {
+            clientLoop.ended();
         }
         final boolean reusable = request.isTransfer();
         request.clear();

@@ -60,7 +60,8 @@ public final class SegmentServer implements AutoCloseable {
         channel.configureBlocking(false);
         this.address = (InetSocketAddress) channel.getLocalAddress();
         for (int i = 0; i < config.ioThreads(); i++) {
-            loops.add(opened.keep(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }), Loop::stop));
+            loops.add(opened.keep(new Loop("kvtier-tcp-server-" + (i + 1), item -> { }, () -> { }, () -> false),
+                Loop::stop));
         }
         this.acceptor = new Acceptor(this, channel, loops.getFirst());
     }

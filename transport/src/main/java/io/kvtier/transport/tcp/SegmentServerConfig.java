@@ -18,10 +18,11 @@ public record SegmentServerConfig(String host, int port, SharedSecret secret, bo
                                   long closeTimeoutMs, ServerLimits limits) {
     private static final int MAX_PORT = 65_535;
     private static final long CLOSE_TIMEOUT_MS = 10_000;
+    private static final int MOST_BY_DEFAULT = 4;
 
     /** This machine only, any free port, no secret. */
     public static final SegmentServerConfig DEFAULT = new SegmentServerConfig("127.0.0.1", 0, null, false,
-        TcpConfig.defaultThreads(), CLOSE_TIMEOUT_MS, ServerLimits.DEFAULT);
+        defaultThreads(), CLOSE_TIMEOUT_MS, ServerLimits.DEFAULT);
 
     /**
      * Validates.
@@ -101,5 +102,10 @@ public record SegmentServerConfig(String host, int port, SharedSecret secret, bo
      */
     public SegmentServerConfig withCloseTimeoutMs(final long milliseconds) {
         return new SegmentServerConfig(host, port, secret, insecure, ioThreads, milliseconds, limits);
+    }
+
+    /** Enough to keep a fast network busy, and to leave the other half of a small machine to the rest. */
+    private static int defaultThreads() {
+        return Math.max(1, Math.min(MOST_BY_DEFAULT, Runtime.getRuntime().availableProcessors() / 2));
     }
 }

@@ -10,9 +10,10 @@ final class TcpCounts {
     final LongAdder timeouts = new LongAdder();
     final LongAdder retriedRequests = new LongAdder();
     final LongAdder refusedRequests = new LongAdder();
+    final LongAdder ledRequests = new LongAdder();
 
     TcpStats stats() {
         return new TcpStats(connections.sum(), failedConnects.sum(), lostConnections.sum(), timeouts.sum(),
-            retriedRequests.sum(), refusedRequests.sum());
+            retriedRequests.sum(), refusedRequests.sum(), ledRequests.sum());
     }
 }

@@ -9,7 +9,8 @@ package io.kvtier.transport.tcp;
  * @param timeouts        connections among these that were ended because the server did not answer in time.
  * @param retriedRequests requests that were sent again because their connection was lost.
  * @param refusedRequests requests that the server refused.
+ * @param ledRequests     slices that a thread which waits for them began to move itself.
  */
 public record TcpStats(long connections, long failedConnects, long lostConnections, long timeouts,
-                       long retriedRequests, long refusedRequests) {
+                       long retriedRequests, long refusedRequests, long ledRequests) {
 }

@@ -191,6 +191,16 @@ public final class TcpTransport implements Transport {
     }
 
     @Override
+    public void run(final Slice slice) {
+        if (slice.region() instanceof DeviceRegion || IoThreads.isIoThread()) {
+            submit(slice);
+            flush();
+        } else if (!((TcpSegment) slice.handle()).peer().run(slice)) {
+            slice.failed(slice.failure(TransferFailure.Kind.CANCELED, "the transport was closed"));
+        }
+    }
+
+    @Override
     public void flush() {
         final List<ClientLoop> all = loops;
         for (int i = 0; i < all.size(); i++) {

@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;

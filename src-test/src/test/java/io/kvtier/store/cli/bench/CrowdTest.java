@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Threads;
+import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -77,22 +78,14 @@ final class CrowdTest {
     }
 
     private static long fail(final CountDownLatch working) throws IOException {
-        awaited(working);
+        Uninterrupted.await(working::await);
         throw new IOException("no such key");
     }
 
     private static long work(final CountDownLatch working, final CountDownLatch go, final AtomicBoolean over) {
         working.countDown();
-        awaited(go);
+        Uninterrupted.await(go::await);
         over.set(true);
         return 1;
-    }
-
-    private static void awaited(final CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (final InterruptedException e) {
-            throw new AssertionError(e);
-        }
     }
 }

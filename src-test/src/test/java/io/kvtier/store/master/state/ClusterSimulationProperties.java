@@ -1,13 +1,16 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.kit.LeakCheck;
-import io.kvtier.store.master.state.MasterSettings.Eviction;
-import io.kvtier.store.master.state.MasterSettings.Strategy;
+import io.kvtier.store.config.MasterSettings.Eviction;
+import io.kvtier.store.config.MasterSettings.Strategy;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;
 
-/** Several clients that come, go, put, read and copy in any order; a failing seed replays exactly. */
+/**
+ * Several clients that come, go, put, read and copy in any order; a failing seed replays exactly, and so do the
+ * commands alone.
+ */
 class ClusterSimulationProperties {
     private static final int STEPS = 250;
 
@@ -22,6 +25,7 @@ class ClusterSimulationProperties {
                     cluster.step();
                 }
                 cluster.finish();
+                cluster.assertRepeatable();
             }
         });
     }

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
@@ -115,7 +116,7 @@ class MasterEvictionTest {
     }
 
     @Test
-    void shouldEvictWhatNoTickHasTakenNoteOf() {
+    void shouldEvictMoreThanOnePartOfLeasesThatEndedAtOnce() {
         final int objects = 3 * EvictionOrder.PART;
         rig.memory(ALICE, "memory", objects * UNIT);
         rig.putMany(BOB, "key", objects, PutOptions.DEFAULT);

@@ -8,6 +8,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
@@ -116,15 +117,22 @@ final class MasterRig implements AutoCloseable {
         return nowMs;
     }
 
-    /** Lets time pass without anybody noticing. */
+    /** Lets time pass in which nobody says anything. */
     void pass(final long ms) {
         nowMs += ms;
     }
 
-    /** Lets time pass and all that it ends be ended; clients that lend something say that they are alive. */
+    /** Lets time pass in which clients that lend something say often enough that they are alive. */
+    void passAlive(final long ms) {
+        for (long left = ms; left > 0; left -= CLIENT_TTL_MS / 2) {
+            pass(Math.min(left, CLIENT_TTL_MS / 2));
+            alive.forEach(this::ping);
+        }
+    }
+
+    /** The same, and all that is to be done is done. */
     void advance(final long ms) {
-        pass(ms);
-        alive.forEach(this::ping);
+        passAlive(ms);
         settle();
     }
 
@@ -133,7 +141,7 @@ final class MasterRig implements AutoCloseable {
         alive.remove(client);
     }
 
-    /** Ends what has run out, and sweeps all there is to sweep. */
+    /** Does all that takes long. */
     void settle() {
         while (apply(new AdminCommand.Tick()).busy()) {
             // Another part.

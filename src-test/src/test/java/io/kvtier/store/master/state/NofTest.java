@@ -9,6 +9,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.MasterStats;
@@ -135,7 +136,7 @@ class NofTest {
         assertEquals(Ack.OK, rig.apply(new SegmentCommand.Mount(TenantRig.ANN, new SegmentCommand.SegmentSpec(
             spec.name(), spec.medium(), spec.capacity(), spec.unit(), spec.address(), false))));
         assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
-        rig.advanceOften(TenantRig.RELEASE_MS - 1);
+        rig.advance(TenantRig.RELEASE_MS - 1);
         assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
         rig.advance(1);
         rig.store("k", 64, NOF_ONLY);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.config.MasterSettings;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.config.MasterSettings;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;

@@ -4,6 +4,7 @@ import io.kvtier.bindings.Availability;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
+import io.kvtier.transport.HostPort;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,7 +115,6 @@ final class KvRows {
     }
 
     private static ConnectConfig.Builder config(final String master) {
-        final int colon = master.lastIndexOf(':');
-        return ConnectConfig.builder(master.substring(0, colon), Integer.parseInt(master.substring(colon + 1)));
+        return ConnectConfig.builder(HostPort.parse(master));
     }
 }

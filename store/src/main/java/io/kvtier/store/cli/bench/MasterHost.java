@@ -1,13 +1,13 @@
 package io.kvtier.store.cli.bench;
 
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
-import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
-import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -54,8 +54,7 @@ public final class MasterHost {
      */
     public static void serve(final InputStream in, final PrintStream out) throws IOException {
         try (MasterServer server = MasterServer.start(RpcServerConfig.loopback(0), settings())) {
-            final InetSocketAddress address = server.address();
-            out.println(SCHEME + address.getAddress().getHostAddress() + ':' + address.getPort());
+            out.println(SCHEME + HostPort.of(null, server.address()));
             out.flush();
             in.transferTo(OutputStream.nullOutputStream());
         }

@@ -1,5 +1,6 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
@@ -115,8 +116,7 @@ final class LentSegment {
 
     /** Bytes that a value takes here. A value of 0 bytes takes a unit, so that it is evicted one day. */
     long allocatedBytes(final long size) {
-        final long unit = allocator.unitBytes();
-        return Math.max(unit, size + unit - 1 & -unit);
+        return Units.taken(size, allocator.unitBytes());
     }
 
     /** A range for a value, or null when there is none. */

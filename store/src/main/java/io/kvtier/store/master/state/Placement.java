@@ -1,6 +1,6 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.master.state.MasterSettings.Strategy;
+import io.kvtier.store.config.MasterSettings.Strategy;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import java.util.ArrayList;
 import java.util.Comparator;

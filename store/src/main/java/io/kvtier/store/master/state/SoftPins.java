@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.SoftPin;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import java.util.PriorityQueue;
 
 /**

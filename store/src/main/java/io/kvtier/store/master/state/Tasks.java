@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.TaskCommand;
 import io.kvtier.store.protocol.TaskCommand.Task;

@@ -5,6 +5,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.ObjectCommand;

@@ -180,7 +180,7 @@ public final class RemoteMaster implements Master, AutoCloseable {
     }
 
     private String peer() {
-        return config.host() + ':' + config.port();
+        return config.server();
     }
 
     /** One call with all its attempts. */

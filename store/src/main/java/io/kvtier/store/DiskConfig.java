@@ -1,0 +1,94 @@
+package io.kvtier.store;
+
+import java.nio.file.Path;
+
+/**
+ * How a store uses a disk of its own. Immutable; {@link #NONE} with changes.
+ *
+ * @param directory     where its files are; made when absent. One store at a time may use it. Null when {@code bytes}
+ *                      is 0.
+ * @param bytes         how much it may hold, 0 for no disk, else at least {@link StoreConfig#UNIT_BYTES}; reserved on
+ *                      the disk when the store is opened.
+ * @param highWatermark share of it, more than 0 and at most 1, above which values are evicted.
+ * @param lowWatermark  share of it, more than 0 and at most the high one, down to which they are.
+ * @param promoteOnHit  whether a value that its store reads from it is copied back to memory.
+ * @param directIo      whether it goes past the page cache where the file system can.
+ * @param ioThreads     platform threads that do blocking disk calls, 1 to 256.
+ */
+public record DiskConfig(Path directory, long bytes, double highWatermark, double lowWatermark, boolean promoteOnHit,
+                         boolean directIo, int ioThreads) {
+    /** No disk. */
+    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, true, 4);
+
+    private static final int MAX_IO_THREADS = 256;
+
+    /**
+     * Validates.
+     *
+     * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
+     */
+    public DiskConfig {
+        if (bytes != 0) {
+            Setting.room("diskBytes", bytes, "0 for no disk, or " + Setting.ROOM);
+            if (directory == null) {
+                throw Setting.invalid("diskBytes is " + bytes + " but directory is not set; set it, or diskBytes to 0");
+            }
+        }
+        Setting.watermark("diskHighWatermark", highWatermark);
+        Setting.share("diskLowWatermark", lowWatermark, lowWatermark > 0 && lowWatermark <= highWatermark,
+            "more than 0 and at most diskHighWatermark (" + highWatermark + ")");
+        Setting.between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to " + MAX_IO_THREADS);
+    }
+
+    /**
+     * On another disk.
+     *
+     * @param where directory for its files; null for no disk.
+     * @param most  bytes that it may hold; 0 for no disk.
+     * @return changed settings.
+     */
+    public DiskConfig withRoom(final Path where, final long most) {
+        return new DiskConfig(where, most, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads);
+    }
+
+    /**
+     * With other watermarks.
+     *
+     * @param high share above which it evicts.
+     * @param low  share down to which it evicts.
+     * @return changed settings.
+     */
+    public DiskConfig withWatermarks(final double high, final double low) {
+        return new DiskConfig(directory, bytes, high, low, promoteOnHit, directIo, ioThreads);
+    }
+
+    /**
+     * With promotion or without.
+     *
+     * @param promote whether a value that is read is copied back to memory.
+     * @return changed settings.
+     */
+    public DiskConfig withPromoteOnHit(final boolean promote) {
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promote, directIo, ioThreads);
+    }
+
+    /**
+     * Past the page cache or through it.
+     *
+     * @param direct whether it goes past it.
+     * @return changed settings.
+     */
+    public DiskConfig withDirectIo(final boolean direct) {
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, direct, ioThreads);
+    }
+
+    /**
+     * With other threads.
+     *
+     * @param threads for blocking calls.
+     * @return changed settings.
+     */
+    public DiskConfig withIoThreads(final int threads) {
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, threads);
+    }
+}
