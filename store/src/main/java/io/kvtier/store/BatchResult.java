@@ -3,9 +3,12 @@ package io.kvtier.store;
 /**
  * What became of one key of a batch: an outcome or a failure. One key's failure does not touch another key.
  *
+ * <p><b>Threading:</b> immutable.
+ *
  * @param <T>     the outcome's type.
  * @param outcome what became of it; null when it failed.
- * @param failure why it failed; null when it did not.
+ * @param failure why it failed, with the codes of the call for one key; INTERNAL_ERROR for anything but a
+ *                {@code StoreException}, which is then its cause. Null when it did not fail.
  */
 public record BatchResult<T>(T outcome, StoreException failure) {
     /**

@@ -5,8 +5,9 @@ import java.util.Arrays;
 /**
  * Why a call failed, by the names and numbers of the system that this store follows, so that operators and other
  * clients read the same word for the same thing. What is part of normal life, such as a miss, a key that is taken or a
- * lease, is an outcome of its call and has no code. Numbers are stable and never reused, and those of that system that
- * are missing here are given to nothing else.
+ * lease, is an outcome of its call and has no code. Which codes a call of {@link Store} throws is said there; the others
+ * are those of administration, of copies, and of the processes of a store among themselves. Numbers are stable and never
+ * reused, and those of that system that are missing here are given to nothing else.
  */
 public enum ErrorCode {
     /** A fault inside the store. */
@@ -47,7 +48,10 @@ public enum ErrorCode {
     RPC_FAIL(-900),
     /** The master or another client did not answer in time. */
     RPC_TIMEOUT(-901),
-    /** The store is closed or closing, or what is asked for does not go in the state that something is in. */
+    /**
+     * The store is closed or closing, the thread was interrupted while its put waited for room, or what is asked for
+     * does not go in the state that something is in.
+     */
     UNAVAILABLE_IN_CURRENT_STATUS(-1010),
     /** The call is of no use the way this store is run. */
     UNAVAILABLE_IN_CURRENT_MODE(-1011),

@@ -12,6 +12,9 @@ import io.kvtier.store.replica.ReplicaType;
  * @param tier      the kind of replica that was read; null for a miss.
  */
 public record GetOutcome(boolean hit, long valueSize, ReplicaType tier) {
-    /** There is no such object, or it is still being written; the caller's memory may have been written to. */
+    /**
+     * There is no such object, it is still being written, or none of its replicas can be read; the caller's memory may
+     * have been written to.
+     */
     public static final GetOutcome MISS = new GetOutcome(false, 0, null);
 }

@@ -4,6 +4,8 @@ package io.kvtier.store;
  * What a put does to the soft pin of its object. A soft-pinned value is evicted after all others. The pin has a fixed
  * end, counted from when the value becomes readable; reads do not prolong it.
  *
+ * <p><b>Threading:</b> immutable.
+ *
  * @param action what is done.
  * @param ttlMs  milliseconds that the pin lasts, for {@link Action#ENABLE}; 0 for the master's default.
  */

@@ -54,9 +54,11 @@ public interface Store extends AutoCloseable {
      *
      * @param config where the master is, and what this process lends.
      * @return the store; close it to take back what this process lent.
-     * @throws StoreException        when the master does not answer or refuses, or a directory or port cannot be used;
-     *                               the message says why and what to do.
-     * @throws IllegalStateException when the JVM lacks a flag; the message prints the exact flag.
+     * @throws StoreException           when the master does not answer or refuses, or a directory or port cannot be
+     *                                  used; the message says why and what to do. A master that is not there is waited
+     *                                  for as long as a call may take.
+     * @throws IllegalArgumentException when what is lent could be reached from other hosts and there is no secret.
+     * @throws IllegalStateException    when the JVM lacks a flag; the message prints the exact flag.
      */
     static Store connect(final ConnectConfig config) {
         return ServiceLoader.load(StoreProvider.class, Store.class.getClassLoader()).findFirst()

@@ -7,6 +7,8 @@ import java.util.Objects;
  * {@link #code()} is for programs.
  *
  * <p>A miss or a full store is not an exception, see {@link GetOutcome} and {@link PutOutcome}.
+ *
+ * <p><b>Threading:</b> immutable but for what every {@link Throwable} lets be added.
  */
 public final class StoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -3,6 +3,9 @@ package io.kvtier.store;
 /**
  * Opens stores; found by {@link Store#open} and {@link Store#connect} through the service loader. Not for users to
  * implement.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> until files are open and, where there is one, the master has
+ * answered.
  */
 public interface StoreProvider {
     /**
@@ -10,6 +13,8 @@ public interface StoreProvider {
      *
      * @param config validated settings.
      * @return the store.
+     * @throws StoreException        as for {@link Store#open}.
+     * @throws IllegalStateException as for {@link Store#open}.
      */
     Store open(StoreConfig config);
 
@@ -18,6 +23,8 @@ public interface StoreProvider {
      *
      * @param config validated settings.
      * @return the store.
+     * @throws StoreException        as for {@link Store#connect}.
+     * @throws IllegalStateException as for {@link Store#connect}.
      */
     Store connect(ConnectConfig config);
 }

@@ -1,7 +1,10 @@
 package io.kvtier.store;
 
 /**
- * What a store holds and has done since it was opened.
+ * What a store holds and has done since it was opened. Taken while calls go on: numbers that belong together may be a
+ * few calls apart.
+ *
+ * <p><b>Threading:</b> immutable.
  *
  * @param objects          objects with at least one replica, those being written included.
  * @param memory           the memory tier.

@@ -6,6 +6,8 @@ import java.util.List;
 /**
  * What the store knows of an object.
  *
+ * <p><b>Threading:</b> immutable.
+ *
  * @param size  bytes of the value.
  * @param tiers kinds of its readable replicas, in the order in which they would be read.
  */

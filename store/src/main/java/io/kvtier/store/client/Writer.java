@@ -281,8 +281,8 @@ final class Writer {
             case PutStartReply.Taken taken -> taken.outcome();
             case PutStartReply.NoSpace none -> PutOutcome.NO_SPACE;
             case PutStartReply.TooLarge large -> throw new StoreException(ErrorCode.INVALID_PARAMS, "value "
-                + command.key() + " has " + command.size() + " bytes, the memory tier holds values of at most "
-                + large.largest() + "; raise memoryBytes or cut the value");
+                + command.key() + " has " + command.size() + " bytes, and no piece of memory of the store holds more "
+                + "than " + large.largest() + "; raise memoryBytes (of a node: --memory-bytes) or cut the value");
             case PutStartReply.Started started -> throw new IllegalStateException("not refused: " + started);
         };
     }

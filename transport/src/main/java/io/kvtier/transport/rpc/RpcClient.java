@@ -1,6 +1,7 @@
 package io.kvtier.transport.rpc;
 
 import io.kvtier.transport.HandOver;
+import io.kvtier.transport.Uninterrupted;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -104,7 +105,6 @@ public final class RpcClient implements AutoCloseable {
 
     private ClientConnection connect(final long deadline) {
         boolean mine = false;
-        boolean interrupted = false;
         lock.lock();
         try {
             while (!mine) {
@@ -116,36 +116,25 @@ public final class RpcClient implements AutoCloseable {
                 }
                 mine = !connecting && System.nanoTime() - notBeforeNanos >= 0;
                 if (!mine) {
-                    interrupted |= awaitTurn(deadline);
+                    awaitTurn(deadline);
                 }
             }
             connecting = true;
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
         return open();
     }
 
-    /**
-     * Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline.
-     * Returns whether the thread was interrupted, which ends no wait.
-     */
-    private boolean awaitTurn(final long deadline) {
+    /** Until somebody else has connected, or the pause after a failure is over; not beyond the caller's deadline. */
+    private void awaitTurn(final long deadline) {
         final long now = System.nanoTime();
         final long until = connecting ? deadline : notBeforeNanos;
         if (deadline - now <= 0 || until - deadline > 0) {
             throw lastFailure != null ? lastFailure : new RpcException(RpcStatus.TIMEOUT, "no connection to "
                 + config.server() + " in time", null);
         }
-        try {
-            changed.awaitNanos(until - now);
-            return false;
-        } catch (final InterruptedException ignored) {
-            return true;
-        }
+        Uninterrupted.awaitNanos(changed, until - now);
     }
 
     private ClientConnection open() {
