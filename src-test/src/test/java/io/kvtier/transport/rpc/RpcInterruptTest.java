@@ -1,6 +1,7 @@
 package io.kvtier.transport.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -36,6 +37,7 @@ class RpcInterruptTest {
             .withTimes(LIMIT_MS, 200, 200))) {
             assertThrows(RpcException.class, () -> client.call(1, BODY, LIMIT_MS));
             try (RpcServer server = echo(port)) {
+                assertEquals(port, server.address().getPort());
                 assertAnswered(client, virtual);
             }
         }

@@ -69,7 +69,8 @@ public final class RpcClient implements AutoCloseable {
         if (timeoutMs < 1) {
             throw new IllegalArgumentException("timeoutMs is " + timeoutMs + "; every call has a limit of at least 1");
         }
-        // A virtual thread's is made by one that nobody knows, and so nobody interrupts: the JDK would close its socket.
+        // A virtual thread's is made by one that nobody knows, and so nobody interrupts: the JDK would close its
+        // socket.
         return Thread.currentThread().isVirtual()
             ? HandOver.call(Thread::startVirtualThread, () -> callHere(method, body, length, timeoutMs))
             : callHere(method, body, length, timeoutMs);
