@@ -5,9 +5,9 @@ import java.util.Arrays;
 /**
  * Why a call failed, by the names and numbers of the system that this store follows, so that operators and other
  * clients read the same word for the same thing. What is part of normal life, such as a miss, a key that is taken or a
- * lease, is an outcome of its call and has no code. Which codes a call of {@link Store} throws is said there; the others
- * are those of administration, of copies, and of the processes of a store among themselves. Numbers are stable and never
- * reused, and those of that system that are missing here are given to nothing else.
+ * lease, is an outcome of its call and has no code. Which codes a call of {@link Store} throws is said there; the
+ * others are those of administration, of copies, and of the processes of a store among themselves. Numbers are stable
+ * and never reused, and those of that system that are missing here are given to nothing else.
  */
 public enum ErrorCode {
     /** A fault inside the store. */
