@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
@@ -261,6 +262,24 @@ class BadPeerTest {
 
             assertEquals(List.of(ScriptedPeer.FENCE, ScriptedPeer.OPEN, ScriptedPeer.WRITE, ScriptedPeer.DATA), types);
             assertEquals(ScriptedPeer.CONNECTION, fenced[0]);
+        }
+    }
+
+    @Test
+    void shouldConnectAgainWhenTheServerHasEndedAnIdleConnection() throws Exception {
+        try (ScriptedPeer peer = new ScriptedPeer(afterOpen(one -> { }), afterOpen(BadPeerTest::answerOne));
+            TcpRig rig = new TcpRig(TcpRig.PLAIN)) {
+            final Segment segment = rig.open(peer.address("s"));
+            // Until the client has seen it: a request that met the end would be lost with its connection.
+            while (NativeResources.snapshot().containsKey(NativeTag.FILE_DESCRIPTOR)) {
+                Thread.onSpinWait();
+            }
+
+            rig.read(segment, 0, 1000, 0).await();
+
+            assertArrayEquals(PatternBytes.of(3, 1000), PatternBytes.copyOf(rig.local().segment().asSlice(0, 1000)));
+            assertEquals(2, rig.stats().connections());
+            assertEquals(0, rig.stats().lostConnections());
         }
     }
 
