@@ -31,7 +31,7 @@ class LentMemoryTest {
     }
 
     private LentMemory memory(final boolean shared) {
-        return new LentMemory(exports, "lent", 4 * UNIT, shared);
+        return new LentMemory(exports, "lent", 4 * UNIT, shared ? SharedMemory.SYSTEM : null);
     }
 
     /** The same memory would be given to others while a value is written to it or read from it. */
