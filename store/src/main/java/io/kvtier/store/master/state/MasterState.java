@@ -108,7 +108,14 @@ public final class MasterState implements StateMachine {
         if (nowMs > passedMs || command instanceof AdminCommand.Tick) {
             letTimePass(nowMs);
         }
-        return (R) carryOut(command, nowMs);
+        return (R) switch (command) {
+            case ObjectCommand<?> object -> object(object, nowMs);
+            case SegmentCommand<?> segment -> segment(segment, nowMs);
+            case DiskCommand<?> disk -> disk(disk, nowMs);
+            case AdminCommand<?> admin -> admin(admin, nowMs);
+            case TaskCommand<?> task -> task(task, nowMs);
+            case Batch<?> batch -> batch(batch, nowMs);
+        };
     }
 
     /** Ends what has run out; all costs what it ends, or a bounded part of the leases that did and of what is swept. */
@@ -131,17 +138,6 @@ public final class MasterState implements StateMachine {
         drains.advance(nowMs);
         final boolean sweeping = sweeps.advance(nowMs);
         busy = memoryBusy || nofBusy || sweeping;
-    }
-
-    private Object carryOut(final Command<?> command, final long nowMs) {
-        return switch (command) {
-            case ObjectCommand<?> object -> object(object, nowMs);
-            case SegmentCommand<?> segment -> segment(segment, nowMs);
-            case DiskCommand<?> disk -> disk(disk, nowMs);
-            case AdminCommand<?> admin -> admin(admin, nowMs);
-            case TaskCommand<?> task -> task(task, nowMs);
-            case Batch<?> batch -> batch(batch, nowMs);
-        };
     }
 
     private Object object(final ObjectCommand<?> command, final long nowMs) {
@@ -218,7 +214,7 @@ public final class MasterState implements StateMachine {
         final List<BatchResult<Object>> results = new ArrayList<>(batch.items().size());
         for (final Command<?> item : batch.items()) {
             try {
-                results.add(new BatchResult<>(carryOut(item, nowMs), null));
+                results.add(new BatchResult<>(apply(item, nowMs), null));
             } catch (final StoreException e) {
                 results.add(new BatchResult<>(null, e));
             }
