@@ -59,7 +59,7 @@ class EmbeddedMasterTest {
             clock.advance(4999);
             assertEquals(1, master.apply(new AdminCommand.Statistics()).softPinned());
 
-            clock.advance(5001);
+            clock.advance(1);
 
             assertEquals(0, master.apply(new AdminCommand.Statistics()).softPinned());
         }
@@ -70,11 +70,7 @@ class EmbeddedMasterTest {
         final PendingEffects effects = new PendingEffects();
         final RunningState state = new RunningState(new StateMachine() {
             @Override
-            @SuppressWarnings("unchecked")
             public <R> R apply(final Command<R> command, final long nowMs) {
-                if (command instanceof AdminCommand.Tick) {
-                    return (R) new AdminCommand.TickReply(false);
-                }
                 effects.spaceFreed();
                 effects.workQueued(CLIENT, WorkKind.OFFLOADS);
                 throw new StoreException(ErrorCode.INVALID_PARAMS, "a test's");

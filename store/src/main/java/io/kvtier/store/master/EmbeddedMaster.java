@@ -2,7 +2,6 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
-import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.WorkKind;
@@ -22,13 +21,9 @@ import java.util.function.LongSupplier;
  * that waits for it does not pin its carrier on any JDK.
  */
 public final class EmbeddedMaster implements Master, AutoCloseable {
-    /** How often time is let pass at most, of the clock: each part of it is short. */
-    private static final long TICK_MS = 10;
-
     private final ReentrantLock lock = new ReentrantLock();
     private final Effects listener;
     private final RunningState state;
-    private long nextTickMs = Long.MIN_VALUE;
 
     /**
      * A master with an empty state.
@@ -52,19 +47,12 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
         lock.lock();
         try {
             state.readClock();
-            letTimePass();
             return state.apply(command);
         } finally {
             final Map<UUID, Integer> work = state.effects().takeWork();
             final boolean space = state.effects().takeSpaceFreed();
             lock.unlock();
             tell(work, space);
-        }
-    }
-
-    private void letTimePass() {
-        if (!state.isClosed() && state.nowMs() >= nextTickMs) {
-            nextTickMs = state.apply(new AdminCommand.Tick()).busy() ? state.nowMs() : state.nowMs() + TICK_MS;
         }
     }
 

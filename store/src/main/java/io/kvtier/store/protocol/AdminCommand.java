@@ -8,16 +8,14 @@ import java.util.List;
  * @param <R> what the master answers.
  */
 public sealed interface AdminCommand<R> extends Command<R> {
-    /**
-     * Lets time pass: ends what has run out, and a part of what takes long. Never comes from a client.
-     */
+    /** Nothing but the time at which it is applied, for when nobody else asks anything. Never comes from a client. */
     record Tick() implements AdminCommand<TickReply> {
     }
 
     /**
      * Answer to {@link Tick}.
      *
-     * @param busy whether another part should follow soon.
+     * @param busy whether another one should follow soon: more is to be done of what takes long.
      */
     record TickReply(boolean busy) {
     }

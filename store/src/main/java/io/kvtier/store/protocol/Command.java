@@ -3,7 +3,8 @@ package io.kvtier.store.protocol;
 /**
  * Something that happens to the master's state: a request of a client or an operator, or the passing of time.
  *
- * <p>A command that cannot be carried out is refused with a {@link io.kvtier.store.StoreException} and leaves no trace.
+ * <p>A command that cannot be carried out is refused with a {@link io.kvtier.store.StoreException} and leaves no trace,
+ * but that of its time.
  * Outcomes that are part of normal life, such as a miss or a key that is taken, are answers and not exceptions.
  *
  * @param <R> what the master answers.

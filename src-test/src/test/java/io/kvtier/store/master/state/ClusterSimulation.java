@@ -20,7 +20,6 @@ import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
-import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
@@ -50,7 +49,7 @@ final class ClusterSimulation implements AutoCloseable {
 
     final SplittableRandom random;
     final Claims claims = new Claims(UNIT);
-    private final MasterState state;
+    private final Journal state;
     private final List<SimulatedClient> clients = new ArrayList<>();
     private final List<Write> writes = new ArrayList<>();
     private final List<Read> reads = new ArrayList<>();
@@ -100,19 +99,9 @@ final class ClusterSimulation implements AutoCloseable {
     ClusterSimulation(final long seed, final MasterSettings.Eviction eviction,
         final MasterSettings.Strategy strategy) {
         random = new SplittableRandom(seed);
-        state = new MasterState(new MasterSettings(eviction, LEASE_MS, true, 50,
+        state = new Journal(new MasterSettings(eviction, LEASE_MS, true, 50,
             new MasterSettings.Liveness(TTL_MS, DISCARD_MS, RELEASE_MS, 2), new MasterSettings.Pins(500, 2000),
-            MasterSettings.Tasks.DEFAULT, false, strategy), 1, new Effects() {
-                @Override
-                public void workQueued(final UUID clientId, final WorkKind kind) {
-                    assertNotNull(kind);
-                }
-
-                @Override
-                public void spaceFreed() {
-                    // Nobody waits here.
-                }
-            });
+            MasterSettings.Tasks.DEFAULT, false, strategy));
         for (int i = 0; i < CLIENTS; i++) {
             clients.add(new SimulatedClient(this, i));
         }
@@ -142,8 +131,8 @@ final class ClusterSimulation implements AutoCloseable {
     }
 
     void step() {
-        nowMs += random.nextInt(30) == 0 ? random.nextInt(400) : random.nextInt(12);
         touched.clear();
+        letTimePass();
         final SimulatedClient client = clients.get(random.nextInt(CLIENTS));
         client.signOfLife();
         switch (random.nextInt(20)) {
@@ -163,6 +152,14 @@ final class ClusterSimulation implements AutoCloseable {
             settle();
         }
         check();
+    }
+
+    /** Not with every step: what takes long is under way until it does. */
+    private void letTimePass() {
+        if (random.nextBoolean()) {
+            nowMs += random.nextInt(15) == 0 ? random.nextInt(400) : random.nextInt(1, 24);
+            clients.forEach(SimulatedClient::notice);
+        }
     }
 
     void settle() {
@@ -473,6 +470,10 @@ final class ClusterSimulation implements AutoCloseable {
             text.append(query(ObjectKey.of("key" + i)));
         }
         return text.toString();
+    }
+
+    void assertRepeatable() {
+        state.assertRepeatable();
     }
 
     static boolean isOnDisk(final ReadReply object) {

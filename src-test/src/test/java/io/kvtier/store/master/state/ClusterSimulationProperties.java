@@ -7,7 +7,10 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;
 
-/** Several clients that come, go, put, read and copy in any order; a failing seed replays exactly. */
+/**
+ * Several clients that come, go, put, read and copy in any order; a failing seed replays exactly, and so do the
+ * commands alone.
+ */
 class ClusterSimulationProperties {
     private static final int STEPS = 250;
 
@@ -22,6 +25,7 @@ class ClusterSimulationProperties {
                     cluster.step();
                 }
                 cluster.finish();
+                cluster.assertRepeatable();
             }
         });
     }

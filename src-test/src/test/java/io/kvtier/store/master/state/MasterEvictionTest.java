@@ -115,7 +115,7 @@ class MasterEvictionTest {
     }
 
     @Test
-    void shouldEvictWhatNoTickHasTakenNoteOf() {
+    void shouldEvictMoreThanOnePartOfLeasesThatEndedAtOnce() {
         final int objects = 3 * EvictionOrder.PART;
         rig.memory(ALICE, "memory", objects * UNIT);
         rig.putMany(BOB, "key", objects, PutOptions.DEFAULT);

@@ -118,8 +118,8 @@ class MasterPinTest {
 
     @Test
     void shouldPinUntilTheEndOfTimeWhenTheClockIsNearIt() {
-        rig.memory(ALICE, "memory", 16 * UNIT);
         rig.pass(Long.MAX_VALUE - rig.nowMs() - LEASE_MS);
+        rig.memory(ALICE, "memory", 16 * UNIT);
         rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withSoftPin(SoftPin.forMillis(LEASE_MS + 1)));
         assertEquals(1, rig.stats().softPinned());
     }
@@ -130,7 +130,7 @@ class MasterPinTest {
         rig.put(BOB, "other", UNIT, SOFT);
         rig.put(BOB, "key", UNIT, SOFT);
         for (int i = 0; i < 20_000; i++) {
-            rig.pass(1);
+            rig.passAlive(1);
             replace("key", SOFT);
         }
         assertEquals(2, rig.stats().softPinned());

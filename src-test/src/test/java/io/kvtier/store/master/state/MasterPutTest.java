@@ -92,7 +92,7 @@ class MasterPutTest {
         assertEquals(new PutStartReply.Taken(PutOutcome.BEING_WRITTEN), rig.start(BOB, "key", UNIT));
         rig.end(ALICE, "key", version);
         assertEquals(new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS), rig.start(BOB, "key", UNIT));
-        rig.pass(10 * RELEASE_MS);
+        rig.passAlive(10 * RELEASE_MS);
         assertEquals(new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS), rig.start(BOB, "key", UNIT));
     }
 

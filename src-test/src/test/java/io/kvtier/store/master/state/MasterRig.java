@@ -116,15 +116,22 @@ final class MasterRig implements AutoCloseable {
         return nowMs;
     }
 
-    /** Lets time pass without anybody noticing. */
+    /** Lets time pass in which nobody says anything. */
     void pass(final long ms) {
         nowMs += ms;
     }
 
-    /** Lets time pass and all that it ends be ended; clients that lend something say that they are alive. */
+    /** Lets time pass in which clients that lend something say often enough that they are alive. */
+    void passAlive(final long ms) {
+        for (long left = ms; left > 0; left -= CLIENT_TTL_MS / 2) {
+            pass(Math.min(left, CLIENT_TTL_MS / 2));
+            alive.forEach(this::ping);
+        }
+    }
+
+    /** The same, and all that is to be done is done. */
     void advance(final long ms) {
-        pass(ms);
-        alive.forEach(this::ping);
+        passAlive(ms);
         settle();
     }
 
@@ -133,7 +140,7 @@ final class MasterRig implements AutoCloseable {
         alive.remove(client);
     }
 
-    /** Ends what has run out, and sweeps all there is to sweep. */
+    /** Does all that takes long. */
     void settle() {
         while (apply(new AdminCommand.Tick()).busy()) {
             // Another part.

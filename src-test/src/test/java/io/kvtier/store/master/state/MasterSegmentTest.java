@@ -224,8 +224,7 @@ class MasterSegmentTest {
         final UUID segment = rig.memory(ALICE, "memory", 16 * UNIT);
         final long first = rig.started(BOB, "key", UNIT).version();
         rig.memory(ALICE, "memory", 16 * UNIT);
-        rig.pass(DISCARD_MS);
-        rig.ping(ALICE, "");
+        rig.passAlive(DISCARD_MS);
         rig.unmount(ALICE, segment, 0);
         final PutStartReply.Started second = assertInstanceOf(PutStartReply.Started.class,
             rig.start(ALICE, "key", UNIT, PutOptions.DEFAULT, replace));
@@ -335,12 +334,10 @@ class MasterSegmentTest {
         rig.ping(BOB, "host");
         final UUID segment = rig.memory(BOB, "memory", 16 * UNIT);
         rig.silence(BOB);
-        rig.pass(CLIENT_TTL_MS / 2);
-        rig.ping(ALICE, "host");
-        rig.pass(CLIENT_TTL_MS / 2);
+        rig.passAlive(CLIENT_TTL_MS / 2);
         // Its puts make the master look at what it knows of it.
         rig.put(BOB, "key", UNIT, PutOptions.DEFAULT.withSameHost(true));
-        rig.settle();
+        rig.passAlive(CLIENT_TTL_MS / 2);
         assertNull(rig.segment(segment));
         assertEquals(1, rig.stats().clients());
     }

@@ -135,7 +135,7 @@ class NofTest {
         assertEquals(Ack.OK, rig.apply(new SegmentCommand.Mount(TenantRig.ANN, new SegmentCommand.SegmentSpec(
             spec.name(), spec.medium(), spec.capacity(), spec.unit(), spec.address(), false))));
         assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
-        rig.advanceOften(TenantRig.RELEASE_MS - 1);
+        rig.advance(TenantRig.RELEASE_MS - 1);
         assertEquals(new PutStartReply.NoSpace(true), start("k", 64, NOF_ONLY));
         rig.advance(1);
         rig.store("k", 64, NOF_ONLY);

@@ -89,29 +89,22 @@ final class TenantRig implements AutoCloseable {
         return refusal.getMessage();
     }
 
-    /** Lets time pass without anybody noticing. */
+    /** Lets time pass in which nobody says anything. */
     void pass(final long ms) {
         nowMs += ms;
     }
 
-    /** Lets time pass with the clients alive, and all that it ends be ended. */
+    /** Lets time pass with all clients alive, and all that is to be done be done. */
     void advance(final long ms) {
-        nowMs += ms;
-        List.of(ANN, BEN, CEM).forEach(client -> apply(new SegmentCommand.Ping(client, "", "", "")));
-        settle();
+        advanceWith(ms, ANN, BEN, CEM);
     }
 
-    /** As {@link #advance}, in steps so short that nobody is taken for dead. */
-    void advanceOften(final long ms) {
-        for (long left = ms; left > 0; left -= TTL_MS / 2) {
-            advance(Math.min(left, TTL_MS / 2));
-        }
-    }
-
-    /** Lets time pass in which these clients alone give a sign of life. */
+    /** Lets time pass in which these clients alone give signs of life, often enough. */
     void advanceWith(final long ms, final UUID... alive) {
-        nowMs += ms;
-        List.of(alive).forEach(client -> apply(new SegmentCommand.Ping(client, "", "", "")));
+        for (long left = ms; left > 0; left -= TTL_MS / 2) {
+            nowMs += Math.min(left, TTL_MS / 2);
+            List.of(alive).forEach(client -> apply(new SegmentCommand.Ping(client, "", "", "")));
+        }
         settle();
     }
 

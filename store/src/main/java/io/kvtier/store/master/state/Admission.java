@@ -50,7 +50,6 @@ final class Admission {
         if (!tenants.isRegistered(tenant)) {
             return Verdict.REFUSED;
         }
-        memory.advance(nowMs);
         final long deficit = tenants.deficit(tenant, bytes, credit, capacity);
         final long leaving = tenants.leaving(tenant);
         if (deficit > leaving + memory.evictable(tenant, deficit - leaving, nowMs)) {

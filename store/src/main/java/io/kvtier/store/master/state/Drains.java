@@ -17,7 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Segments that are being emptied: with each tick a few more of their replicas are given to their owners as moves.
+ * Segments that are being emptied: every few milliseconds a few more of their replicas are given to their owners as
+ * moves.
  *
  * <p>Whether a replica has been moved is judged by whether it is still there, and only counted by what the client said.
  * A drain ends when its segments hold nothing at all, ranges that rest included, or nothing but replicas that have
@@ -26,8 +27,10 @@ import java.util.Map;
 final class Drains {
     /** Moves of one drain that are under way or wait. */
     static final int ACTIVE = 64;
-    /** Replicas that one drain looks at in a tick. */
+    /** Replicas that one drain looks at in one part. */
     static final int LOOKS = 1024;
+    /** From one part to the next. */
+    private static final long PACE_MS = 10;
     /** What could not be moved is tried again after that. */
     static final long RETRY_MS = 500;
 
@@ -38,6 +41,7 @@ final class Drains {
     private final Map<Long, Drain> running = new LinkedHashMap<>();
     private final Map<Long, Drain> finished = new LinkedHashMap<>();
     private long lastId;
+    private long nextMs;
 
     Drains(final MasterSettings.Tasks limits, final Tiers tiers, final Tasks tasks, final Effects effects) {
         this.limits = limits;
@@ -119,8 +123,12 @@ final class Drains {
         }
     }
 
-    /** Does a part of each drain. */
+    /** Does a part of each drain, if it is time for one. */
     void advance(final long nowMs) {
+        if (running.isEmpty() || nowMs < nextMs) {
+            return;
+        }
+        nextMs = nowMs + PACE_MS;
         for (final Drain drain : List.copyOf(running.values())) {
             settle(drain, nowMs);
             if (drain.isCanceling()) {
@@ -162,7 +170,7 @@ final class Drains {
         return false;
     }
 
-    /** Moves a replica if it can be moved now; false when room had to be made, which is enough for one tick. */
+    /** Moves a replica if it can be moved now; false when room had to be made, which is enough for one part. */
     private boolean consider(final Drain drain, final PlacedReplica replica, final long nowMs) {
         final Drain.Tries tries = drain.tries(replica);
         if (tries != null && tries.count() >= limits.tries() && replica.owner() != null) {

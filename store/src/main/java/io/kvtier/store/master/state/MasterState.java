@@ -21,8 +21,13 @@ import java.util.List;
 /**
  * The master's state machine: gives each command to the owners of the state that it concerns.
  *
- * <p><b>Threading:</b> one command at a time. Time never goes back from one command to the next. <b>Lifetime:</b>
- * closing frees the tables of the allocators.
+ * <p><b>Time</b> passes here and nowhere else: with the first command of each millisecond, before that command is
+ * looked at, all that is due by then ends, in one order. Of what takes long, leases that end by the thousands, what
+ * lies in segments and on disks that are gone, drains, a part of about a millisecond is done on that occasion. So a
+ * command finds whatever ends at its time ended, and the state needs no clock, only commands; when there are none,
+ * whoever runs it applies a {@link AdminCommand.Tick} now and then.
+ *
+ * <p><b>Threading:</b> one command at a time. <b>Lifetime:</b> closing frees the tables of the allocators.
  */
 public final class MasterState implements AutoCloseable {
     private final SoftPins pins;
@@ -42,6 +47,11 @@ public final class MasterState implements AutoCloseable {
     private final Removals removals;
     private final SegmentCommands segmentCommands;
     private final Sweeps sweeps;
+    private final Effects effects;
+    /** Up to when time has passed. */
+    private long passedMs = Long.MIN_VALUE;
+    /** Whether more is to be done of what takes long. */
+    private boolean busy;
 
     /**
      * An empty state.
@@ -75,21 +85,27 @@ public final class MasterState implements AutoCloseable {
         removals = new Removals(tiers, promotions);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies);
         sweeps = new Sweeps(tiers, writes, copies);
+        this.effects = effects;
     }
 
     /**
-     * Applies a command.
+     * Lets time pass up to a command's, and then applies it.
      *
      * @param <R>     the answer's type.
      * @param command what happens.
-     * @param nowMs   when, in milliseconds of any clock that does not go back, 0 or more.
+     * @param nowMs   when, in milliseconds of any clock, 0 or more; never earlier than the command before.
      * @return the answer.
-     * @throws StoreException when it is refused; nothing of what it asked for has happened then, though values may have
-     *                        been evicted for it. Two refusals say what has ended nevertheless: that of a replication
-     *                        whose replicas are gone, and that of the cancelling of a drain with moves under way.
+     * @throws StoreException when it is refused; nothing of what it asked for has happened then, though time has
+     *                        passed, and values may have been evicted for it. Two refusals say what has ended
+     *                        nevertheless: that of a replication whose replicas are gone, and that of the cancelling
+     *                        of a drain with moves under way.
      */
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {
+        // Nothing becomes due between two commands of the same time; a tick is there for the next part of the rest.
+        if (nowMs > passedMs || command instanceof AdminCommand.Tick) {
+            letTimePass(nowMs);
+        }
         return (R) switch (command) {
             case ObjectCommand<?> object -> object(object, nowMs);
             case SegmentCommand<?> segment -> segment(segment, nowMs);
@@ -98,6 +114,28 @@ public final class MasterState implements AutoCloseable {
             case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);
         };
+    }
+
+    /** Ends what has run out; all costs what it ends, or a bounded part of the leases that did and of what is swept. */
+    private void letTimePass(final long nowMs) {
+        passedMs = nowMs;
+        segmentCommands.expire(nowMs);
+        writes.expire(nowMs);
+        copies.expire(nowMs);
+        for (PlacedReplica late = offloads.nextExpired(nowMs); late != null; late = offloads.nextExpired(nowMs)) {
+            tiers.memory().offloadEnded(late, false, nowMs);
+        }
+        for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
+            tiers.pinChanged(entry, nowMs);
+        }
+        if (tiers.segments().wake(nowMs)) {
+            effects.spaceFreed();
+        }
+        final boolean memoryBusy = tiers.memory().expireLeases(nowMs);
+        final boolean nofBusy = tiers.nof().expireLeases(nowMs);
+        drains.advance(nowMs);
+        final boolean sweeping = sweeps.advance(nowMs);
+        busy = memoryBusy || nofBusy || sweeping;
     }
 
     private Object object(final ObjectCommand<?> command, final long nowMs) {
@@ -158,7 +196,7 @@ public final class MasterState implements AutoCloseable {
 
     private Object admin(final AdminCommand<?> command, final long nowMs) {
         return switch (command) {
-            case AdminCommand.Tick ignored -> tick(nowMs);
+            case AdminCommand.Tick ignored -> new TickReply(busy);
             case AdminCommand.Statistics ignored -> statistics();
             case AdminCommand.Evict evict -> {
                 final SpaceTier.Evicted evicted = tiers.memory().evict(evict.share(), evict.least(), nowMs);
@@ -180,24 +218,6 @@ public final class MasterState implements AutoCloseable {
             }
         }
         return results;
-    }
-
-    /** Ends what has run out; all costs what it ends, or a bounded part of the leases that did and of what is swept. */
-    private TickReply tick(final long nowMs) {
-        segmentCommands.expire(nowMs);
-        writes.expire(nowMs);
-        copies.expire(nowMs);
-        for (PlacedReplica late = offloads.nextExpired(nowMs); late != null; late = offloads.nextExpired(nowMs)) {
-            tiers.memory().offloadEnded(late, false, nowMs);
-        }
-        for (ObjectEntry entry = pins.nextEnded(nowMs); entry != null; entry = pins.nextEnded(nowMs)) {
-            tiers.pinChanged(entry, nowMs);
-        }
-        final boolean memoryBusy = tiers.memory().advance(nowMs);
-        final boolean nofBusy = tiers.nof().advance(nowMs);
-        drains.advance(nowMs);
-        final boolean sweeping = sweeps.advance(nowMs);
-        return new TickReply(memoryBusy || nofBusy || sweeping);
     }
 
     @Override

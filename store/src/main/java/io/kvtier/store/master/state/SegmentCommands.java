@@ -8,6 +8,8 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Status;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.UUID;
 
 /** Segments that come and go, and clients that do. */
@@ -18,6 +20,8 @@ final class SegmentCommands {
     private final Clients clients;
     private final Offloads offloads;
     private final Copies copies;
+    /** Those whose graceful unmounting has begun. */
+    private final Set<LentSegment> leaving = new LinkedHashSet<>();
     private long healthyProbes;
     private long failedProbes;
     private long lateProbes;
@@ -56,6 +60,7 @@ final class SegmentCommands {
             segment.status(Status.GRACEFULLY_UNMOUNTING);
             segment.unmountAt(unmount.graceMs() > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE
                 : nowMs + unmount.graceMs());
+            leaving.add(segment);
         }
         return Ack.OK;
     }
@@ -98,10 +103,15 @@ final class SegmentCommands {
             copies.clientGone(gone, nowMs);
             tiers.segments().of(gone).forEach(tiers.segments()::unmount);
         }
-        for (final LentSegment segment : tiers.segments().all()) {
-            if (segment.unmountAtMs() <= nowMs) {
-                tiers.segments().unmount(segment);
-            }
+        if (!leaving.isEmpty()) {
+            leaving.removeIf(segment -> hasLeft(segment, nowMs));
         }
+    }
+
+    private boolean hasLeft(final LentSegment segment, final long nowMs) {
+        if (segment.isReadable() && segment.unmountAtMs() <= nowMs) {
+            tiers.segments().unmount(segment);
+        }
+        return !segment.isReadable();
     }
 }

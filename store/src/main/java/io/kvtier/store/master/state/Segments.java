@@ -149,10 +149,6 @@ final class Segments implements AutoCloseable {
         return false;
     }
 
-    List<LentSegment> all() {
-        return List.copyOf(mounted.values());
-    }
-
     List<LentSegment> of(final UUID clientId) {
         return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)).toList();
     }

@@ -74,7 +74,6 @@ final class SpaceTier {
      * @return one to {@code count} replicas, or none when there is no room now.
      */
     List<PlacedReplica> place(final Placement.Wish wish, final int count, final long nowMs) {
-        advance(nowMs);
         final int places = segments.places(wish, count, nowMs);
         if (places == 0) {
             // Nothing that could be evicted makes room for it.
@@ -119,13 +118,9 @@ final class SpaceTier {
         }
     }
 
-    /** Lets time pass; true when more leases have ended than one call takes note of. */
-    boolean advance(final long nowMs) {
-        final boolean more = order.expireLeases(nowMs);
-        if (segments.wake(nowMs)) {
-            effects.spaceFreed();
-        }
-        return more;
+    /** Takes note of leases that have ended; true when there are more than one call takes note of. */
+    boolean expireLeases(final long nowMs) {
+        return order.expireLeases(nowMs);
     }
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
@@ -331,7 +326,6 @@ final class SpaceTier {
 
     /** Evicts a share of all objects here; of softly pinned ones only what the least share needs. */
     Evicted evict(final double share, final double least, final long nowMs) {
-        advance(nowMs);
         final Evicted evicted = new Evicted();
         final long wanted = part(share);
         final long needed = part(least);
