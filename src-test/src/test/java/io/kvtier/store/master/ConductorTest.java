@@ -325,7 +325,7 @@ class ConductorTest {
         final CompletableFuture<Boolean> holder = stoppedInside();
         submitted(new Entry() {
             @Override
-            public boolean apply(final Stage stage) {
+            public boolean apply(final Running running, final Parked parked) {
                 return true;
             }
 
@@ -347,7 +347,7 @@ class ConductorTest {
         final CountDownLatch telling = new CountDownLatch(1);
         final CompletableFuture<Boolean> slow = Threads.start(() -> conductor.submit(new Entry() {
             @Override
-            public boolean apply(final Stage stage) {
+            public boolean apply(final Running running, final Parked parked) {
                 return true;
             }
 

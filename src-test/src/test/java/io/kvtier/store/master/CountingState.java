@@ -4,6 +4,8 @@ import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.master.state.Effects;
+import io.kvtier.store.master.state.StateMachine;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
@@ -29,8 +31,8 @@ import java.util.function.LongSupplier;
  * CreateTask queues a task for the client that the key names.
  */
 final class CountingState implements StateMachine {
-    private final PendingEffects effects = new PendingEffects();
     private final List<Command<?>> applied = new ArrayList<>();
+    private Effects effects;
     private long inside;
     private long ticks;
     private long lastMs = Long.MIN_VALUE;
@@ -43,8 +45,11 @@ final class CountingState implements StateMachine {
         this.places = places;
     }
 
-    RunningState running(final LongSupplier clockMs) {
-        return new RunningState(this, effects, clockMs);
+    Running running(final LongSupplier clockMs) {
+        return new Running(asked -> {
+            effects = asked;
+            return this;
+        }, clockMs);
     }
 
     /** Run inside the state, before a command. */

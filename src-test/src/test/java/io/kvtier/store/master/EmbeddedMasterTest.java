@@ -12,6 +12,7 @@ import io.kvtier.store.SoftPin;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.master.state.StateMachine;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -67,8 +68,7 @@ class EmbeddedMasterTest {
 
     @Test
     void shouldTellWhatHappenedThoughTheCommandIsRefused() {
-        final PendingEffects effects = new PendingEffects();
-        final RunningState state = new RunningState(new StateMachine() {
+        final Running running = new Running(effects -> new StateMachine() {
             @Override
             public <R> R apply(final Command<R> command, final long nowMs) {
                 effects.spaceFreed();
@@ -80,8 +80,8 @@ class EmbeddedMasterTest {
             public void close() {
                 told.add("closed");
             }
-        }, effects, clock);
-        try (EmbeddedMaster master = new EmbeddedMaster(state, listener)) {
+        }, clock);
+        try (EmbeddedMaster master = new EmbeddedMaster(running, listener)) {
             assertThrows(StoreException.class, () -> master.apply(new AdminCommand.Statistics()));
 
             assertEquals(List.of("OFFLOADS of " + CLIENT, "space"), told);

@@ -56,7 +56,7 @@ class ManyCallersTest {
         final MasterSettings settings = new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 1000, true,
             50, new MasterSettings.Liveness(10_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
             MasterSettings.Tasks.DEFAULT, strictTenants, MasterSettings.Strategy.RANDOM);
-        conductor = new Conductor(RunningState.empty(settings, 1, new ManualClock(1000)), Conductor.Limits.DEFAULT);
+        conductor = new Conductor(Running.empty(settings, 1, new ManualClock(1000)), Conductor.Limits.DEFAULT);
     }
 
     private Ack mount(final UUID segment, final String name, final long capacity) {

@@ -18,13 +18,13 @@ abstract class AwaitEntry implements Entry {
     abstract long connection();
 
     @Override
-    public final boolean apply(final Stage stage) {
-        kinds = stage.parked().takeWork(clientId);
+    public final boolean apply(final Running running, final Parked parked) {
+        kinds = parked.takeWork(clientId);
         if (kinds != 0 || timeoutMs == 0) {
             return true;
         }
-        untilMs = stage.nowMs() + timeoutMs;
-        return !stage.parked().await(this);
+        untilMs = running.nowMs() + timeoutMs;
+        return !parked.await(this);
     }
 
     final UUID clientId() {

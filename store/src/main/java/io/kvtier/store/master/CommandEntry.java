@@ -40,44 +40,40 @@ abstract class CommandEntry<R> implements Entry {
     }
 
     @Override
-    public final boolean apply(final Stage stage) {
+    public final boolean apply(final Running running, final Parked parked) {
         if (isLate()) {
             late = true;
             return true;
         }
-        attempt(stage);
+        attempt(running);
         if (waitMs == 0 || !(reply instanceof PutStartReply.NoSpace none) || !none.mayComeFree()) {
             return true;
         }
-        parkedUntilMs = stage.nowMs() + waitMs;
-        return !stage.parked().park(this);
+        parkedUntilMs = running.nowMs() + waitMs;
+        return !parked.park(this);
     }
 
     /** Once more, when room was freed; whether it is over. */
-    final boolean again(final Stage stage) {
+    final boolean again(final Running running) {
         if (isLate()) {
             late = true;
             return true;
         }
-        attempt(stage);
+        attempt(running);
         return !(reply instanceof PutStartReply.NoSpace none) || !none.mayComeFree();
     }
 
-    private void attempt(final Stage stage) {
+    private void attempt(final Running running) {
         reply = null;
         refusal = null;
         try {
-            reply = stage.apply(command);
+            reply = running.apply(command);
         } catch (final StoreException e) {
             refusal = e;
         } catch (final RuntimeException | Error e) {
             LOG.log(Logger.Level.ERROR, () -> "the state machine failed on " + command, e);
             refusal = new StoreException(ErrorCode.INTERNAL_ERROR, "the master failed: " + e, e);
         }
-    }
-
-    final void refuse(final StoreException why) {
-        refusal = why;
     }
 
     final Command<R> command() {

@@ -2,6 +2,7 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.transport.ThreadEnds;
@@ -33,9 +34,12 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  *
  * <p>The queue is bounded, in entries and in commands (a batch is many): when it is full {@link #submit} refuses.
  *
- * <p><b>Threading:</b> thread-safe; one daemon thread {@code kvtier-master-clock} that ticks. <b>Blocking:</b>
- * {@link #submit} does not block, but may apply others' commands for some milliseconds; {@link #apply} waits.
- * <b>Lifetime:</b> {@link #close()} applies what is in the queue and answers everything.
+ * <p><b>Time</b> passes with the commands. One thread ticks, so that it passes too when there are none, goes on with
+ * what takes long, and ends the waits whose time is over.
+ *
+ * <p><b>Threading:</b> thread-safe; one daemon thread {@code kvtier-master-clock}. <b>Blocking:</b> {@link #submit}
+ * does not block, but may apply others' commands for some milliseconds; {@link #apply} waits. <b>Lifetime:</b>
+ * {@link #close()} applies what is in the queue and answers everything.
  */
 public final class Conductor implements Master, AutoCloseable {
     private static final Logger LOG = System.getLogger(Conductor.class.getName());
@@ -48,7 +52,8 @@ public final class Conductor implements Master, AutoCloseable {
     private final ManyToOneConcurrentArrayQueue<Entry> queue;
     private final AtomicInteger queuedCommands = new AtomicInteger();
     private final int maxCommands;
-    private final Stage stage;
+    private final Running running;
+    private final Parked parked;
     private final Thread clock;
     private volatile boolean closed;
 
@@ -63,10 +68,11 @@ public final class Conductor implements Master, AutoCloseable {
         static final Limits DEFAULT = new Limits(4096, 1 << 18, 4096);
     }
 
-    Conductor(final RunningState state, final Limits limits) {
+    Conductor(final Running running, final Limits limits) {
         this.queue = new ManyToOneConcurrentArrayQueue<>(limits.entries());
         this.maxCommands = limits.commands();
-        this.stage = new Stage(state, limits.parked());
+        this.running = running;
+        this.parked = new Parked(limits.parked());
         this.clock = Thread.ofPlatform().daemon().name("kvtier-master-clock").unstarted(this::runClock);
     }
 
@@ -106,9 +112,9 @@ public final class Conductor implements Master, AutoCloseable {
             if (!queue.isEmpty()) {
                 return false;
             }
-            stage.readClock();
-            stage.enter(entry);
-            over = stage.takeOver();
+            running.readClock();
+            enter(entry);
+            over = parked.takeOver();
         } finally {
             lock.unlock();
         }
@@ -123,8 +129,8 @@ public final class Conductor implements Master, AutoCloseable {
     void disconnected(final long connection) {
         final Entry end = new Entry() {
             @Override
-            public boolean apply(final Stage at) {
-                at.disconnected(connection);
+            public boolean apply(final Running at, final Parked waiting) {
+                waiting.disconnected(connection);
                 return false;
             }
 
@@ -154,8 +160,8 @@ public final class Conductor implements Master, AutoCloseable {
         lock.lock();
         final List<Entry> over;
         try {
-            stage.endWaits();
-            over = stage.takeOver();
+            parked.endAll();
+            over = parked.takeOver();
         } finally {
             lock.unlock();
         }
@@ -178,11 +184,11 @@ public final class Conductor implements Master, AutoCloseable {
             lock.lock();
             try {
                 takeTurn();
-                over = stage.takeOver();
+                over = parked.takeOver();
                 rest = !queue.isEmpty();
                 if (!rest) {
-                    // Who comes later finds the stage closed, and is told so.
-                    stage.close();
+                    // Who comes later finds the state closed, and is told so.
+                    running.close();
                 }
             } finally {
                 lock.unlock();
@@ -202,7 +208,7 @@ public final class Conductor implements Master, AutoCloseable {
             final List<Entry> over;
             try {
                 takeTurn();
-                over = stage.takeOver();
+                over = parked.takeOver();
             } finally {
                 lock.unlock();
             }
@@ -215,7 +221,7 @@ public final class Conductor implements Master, AutoCloseable {
     }
 
     private void takeTurn() {
-        stage.readClock();
+        running.readClock();
         int commands = 0;
         while (commands < TURN_COMMANDS) {
             final Entry entry = queue.poll();
@@ -223,9 +229,24 @@ public final class Conductor implements Master, AutoCloseable {
                 break;
             }
             commands += entry.weight();
-            stage.enter(entry);
+            enter(entry);
         }
         queuedCommands.addAndGet(-commands);
+    }
+
+    /** Lets an entry happen, and then whatever it brought about for those who wait. */
+    private void enter(final Entry entry) {
+        if (entry.apply(running, parked)) {
+            parked.over(entry);
+        }
+        settle();
+    }
+
+    private void settle() {
+        running.takeWork().forEach(parked::announce);
+        if (running.takeSpaceFreed()) {
+            parked.roomFreed(running);
+        }
     }
 
     /** One that cannot be told costs neither the others their answers nor the thread that tells them its life. */
@@ -262,8 +283,10 @@ public final class Conductor implements Master, AutoCloseable {
         boolean busy = false;
         lock.lock();
         try {
-            stage.readClock();
-            busy = stage.tick();
+            running.readClock();
+            busy = running.apply(new AdminCommand.Tick()).busy();
+            settle();
+            parked.expire(running.nowMs());
         } catch (final RuntimeException | Error e) {
             LOG.log(Logger.Level.ERROR, "the state machine failed on a tick", e);
         } finally {
@@ -277,7 +300,7 @@ public final class Conductor implements Master, AutoCloseable {
         final List<Entry> over;
         try {
             takeTurn();
-            over = stage.takeOver();
+            over = parked.takeOver();
         } finally {
             lock.unlock();
         }

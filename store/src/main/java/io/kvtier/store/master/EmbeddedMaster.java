@@ -16,14 +16,13 @@ import java.util.function.LongSupplier;
  * <p><b>Threading:</b> thread-safe. A command linearizes at its application under the lock; effects are delivered by
  * the same thread after the lock is released, also when the command was refused, so a listener may call back. Time
  * passes with the commands: there is no thread for it, and nothing that ends with time matters before the next command.
- * <b>Blocking:</b> for other callers'
- * commands, which move no bytes and wait for nothing. A {@link ReentrantLock} rather than a monitor: a virtual thread
- * that waits for it does not pin its carrier on any JDK.
+ * <b>Blocking:</b> for other callers' commands, which move no bytes and wait for nothing. A {@link ReentrantLock}
+ * rather than a monitor: a virtual thread that waits for it does not pin its carrier on any JDK.
  */
 public final class EmbeddedMaster implements Master, AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Effects listener;
-    private final RunningState state;
+    private final Running running;
 
     /**
      * A master with an empty state.
@@ -33,12 +32,12 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
      * @param listener told of effects, on the thread that applied the command, without the lock.
      */
     public EmbeddedMaster(final MasterSettings settings, final LongSupplier clockMs, final Effects listener) {
-        this(RunningState.empty(settings, 1, clockMs), listener);
+        this(Running.empty(settings, 1, clockMs), listener);
     }
 
     /** Over any state. */
-    EmbeddedMaster(final RunningState state, final Effects listener) {
-        this.state = state;
+    EmbeddedMaster(final Running running, final Effects listener) {
+        this.running = running;
         this.listener = listener;
     }
 
@@ -46,11 +45,11 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public <R> R apply(final Command<R> command) {
         lock.lock();
         try {
-            state.readClock();
-            return state.apply(command);
+            running.readClock();
+            return running.apply(command);
         } finally {
-            final Map<UUID, Integer> work = state.effects().takeWork();
-            final boolean space = state.effects().takeSpaceFreed();
+            final Map<UUID, Integer> work = running.takeWork();
+            final boolean space = running.takeSpaceFreed();
             lock.unlock();
             tell(work, space);
         }
@@ -70,7 +69,7 @@ public final class EmbeddedMaster implements Master, AutoCloseable {
     public void close() {
         lock.lock();
         try {
-            state.close();
+            running.close();
         } finally {
             lock.unlock();
         }

@@ -10,10 +10,11 @@ interface Entry {
     /**
      * Happens.
      *
-     * @param stage the state.
+     * @param running the state.
+     * @param parked  those who wait for what others bring about.
      * @return whether it is over; otherwise it was parked there, and is over when it is taken from there.
      */
-    boolean apply(Stage stage);
+    boolean apply(Running running, Parked parked);
 
     /** Tells whoever waits. Does not block and does not throw. */
     void deliver();

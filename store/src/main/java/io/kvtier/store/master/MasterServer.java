@@ -59,7 +59,7 @@ public final class MasterServer implements AutoCloseable {
         final RequestMetrics requests) throws IOException {
         // Grows from start to start, also on another machine: versions of an earlier master are smaller than ours.
         final long term = System.currentTimeMillis();
-        return start(config, new Conductor(RunningState.empty(settings, term,
+        return start(config, new Conductor(Running.empty(settings, term,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);
     }
 

@@ -12,8 +12,8 @@ import java.util.UUID;
 import java.util.function.LongPredicate;
 
 /**
- * Those who wait for something that a later command brings: puts for room, clients for work. What ends here is added
- * to a list of those to be told.
+ * Those who wait for something that a later command brings: puts for room, clients for work; and those who wait no
+ * longer and have not been told so yet.
  *
  * <p>Puts are tried again in the order in which they came, whenever room was freed. After a few that found none the
  * rest is left for the next time: trying all of a long queue for each freed block would be most of what the master
@@ -34,16 +34,13 @@ final class Parked {
     private final Deque<CommandEntry<?>> puts = new ArrayDeque<>();
     private final Map<UUID, List<AwaitEntry>> waiting = new HashMap<>();
     private final Map<UUID, Integer> unclaimed = new LinkedHashMap<>();
+    private List<Entry> over = new ArrayList<>();
     private int waits;
     private boolean ending;
 
     /** Holds at most {@code limit} puts, and as many waits for work. */
     Parked(final int limit) {
         this.limit = limit;
-    }
-
-    int puts() {
-        return puts.size();
     }
 
     /** False when it is over at once, because there are too many, or the end is near. */
@@ -66,7 +63,7 @@ final class Parked {
     }
 
     /** All waits of the client hear of it: one of them may be on a connection that is dead without knowing. */
-    void announce(final UUID clientId, final int kinds, final List<Entry> over) {
+    void announce(final UUID clientId, final int kinds) {
         final List<AwaitEntry> waits = waiting.remove(clientId);
         if (waits == null) {
             unclaimed.merge(clientId, kinds, (a, b) -> a | b);
@@ -80,11 +77,12 @@ final class Parked {
         over.addAll(waits);
     }
 
-    void roomFreed(final Stage stage, final List<Entry> over) {
+    /** Tries the first puts again; what that frees in its turn may be no more than what was just taken back. */
+    void roomFreed(final Running running) {
         int tries = 0;
         for (final Iterator<CommandEntry<?>> all = puts.iterator(); all.hasNext() && tries < TRIES_WITHOUT_ROOM;) {
             final CommandEntry<?> put = all.next();
-            if (put.again(stage)) {
+            if (put.again(running)) {
                 all.remove();
                 over.add(put);
             } else {
@@ -94,22 +92,40 @@ final class Parked {
     }
 
     /** Ends those whose time is over. */
-    void expire(final long nowMs, final List<Entry> over) {
-        end(any -> false, nowMs, over);
+    void expire(final long nowMs) {
+        end(any -> false, nowMs);
     }
 
     /** Ends those that came on a connection that is gone. */
-    void disconnected(final long connection, final List<Entry> over) {
-        end(other -> other == connection, Long.MIN_VALUE, over);
+    void disconnected(final long connection) {
+        end(other -> other == connection, Long.MIN_VALUE);
     }
 
     /** Ends all, and takes none any more. */
-    void endAll(final List<Entry> over) {
+    void endAll() {
         ending = true;
-        end(any -> true, Long.MIN_VALUE, over);
+        end(any -> true, Long.MIN_VALUE);
     }
 
-    private void end(final LongPredicate connections, final long nowMs, final List<Entry> over) {
+    /** One that never waited, or has waited long enough. */
+    void over(final Entry entry) {
+        over.add(entry);
+    }
+
+    /** Those that are over and not told yet; they are the caller's to tell, outside. */
+    List<Entry> takeOver() {
+        if (over.isEmpty()) {
+            return List.of();
+        }
+        if (over.size() == 1) {
+            return List.of(over.removeLast());
+        }
+        final List<Entry> all = over;
+        over = new ArrayList<>();
+        return all;
+    }
+
+    private void end(final LongPredicate connections, final long nowMs) {
         puts.removeIf(put -> {
             final boolean ends = put.parkedUntilMs() <= nowMs || connections.test(put.connection());
             if (ends) {

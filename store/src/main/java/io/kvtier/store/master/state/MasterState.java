@@ -29,7 +29,7 @@ import java.util.List;
  *
  * <p><b>Threading:</b> one command at a time. <b>Lifetime:</b> closing frees the tables of the allocators.
  */
-public final class MasterState implements AutoCloseable {
+public final class MasterState implements StateMachine {
     private final SoftPins pins;
     private final Tenants tenants;
     private final ObjectCatalogue catalogue;
@@ -100,6 +100,7 @@ public final class MasterState implements AutoCloseable {
      *                        nevertheless: that of a replication whose replicas are gone, and that of the cancelling
      *                        of a drain with moves under way.
      */
+    @Override
     @SuppressWarnings("unchecked") // Each case answers with the type that its command names.
     public <R> R apply(final Command<R> command, final long nowMs) {
         // Nothing becomes due between two commands of the same time; a tick is there for the next part of the rest.
