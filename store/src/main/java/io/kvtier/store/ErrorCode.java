@@ -4,7 +4,9 @@ import java.util.Arrays;
 
 /**
  * Why a call failed, by the names and numbers of the system that this store follows, so that operators and other
- * clients read the same word for the same thing. Numbers are stable and never reused.
+ * clients read the same word for the same thing. What is part of normal life, such as a miss, a key that is taken or a
+ * lease, is an outcome of its call and has no code. Numbers are stable and never reused, and those of that system that
+ * are missing here are given to nothing else.
  */
 public enum ErrorCode {
     /** A fault inside the store. */
@@ -15,8 +17,6 @@ public enum ErrorCode {
     SEGMENT_NOT_FOUND(-101),
     /** The segment is mounted already. */
     SEGMENT_ALREADY_EXISTS(-102),
-    /** No such client. */
-    CLIENT_NOT_FOUND(-103),
     /** No room for the value, and none could be made. */
     NO_AVAILABLE_HANDLE(-200),
     /** The key is empty, too long, or its tenant is not allowed. */
@@ -31,10 +31,6 @@ public enum ErrorCode {
     REPLICA_IS_NOT_READY(-703),
     /** No such object. */
     OBJECT_NOT_FOUND(-704),
-    /** The object exists already. */
-    OBJECT_ALREADY_EXISTS(-705),
-    /** The object was read within the lease time. */
-    OBJECT_HAS_LEASE(-706),
     /** The read took longer than its lease. */
     LEASE_EXPIRED(-707),
     /** The object is being copied or moved. */
@@ -45,12 +41,8 @@ public enum ErrorCode {
     REPLICA_NOT_FOUND(-710),
     /** The source or the target of a copy went while it was copied. */
     REPLICA_IS_GONE(-712),
-    /** Somebody uses a replica of the object. */
-    OBJECT_REPLICA_BUSY(-714),
     /** Bytes could not be moved. */
     TRANSFER_FAIL(-800),
-    /** Bytes read from a disk are not those that were written. */
-    CHECKSUM_MISMATCH(-801),
     /** The master or another client could not be reached. */
     RPC_FAIL(-900),
     /** The master or another client did not answer in time. */
@@ -75,8 +67,6 @@ public enum ErrorCode {
     JOB_NOT_FOUND(-1402),
     /** What is on disk, or came from another process, could not be understood. */
     DESERIALIZE_FAIL(-1502),
-    /** Something could not be kept on disk. */
-    PERSISTENT_FAIL(-1503),
     /** The tenant has used up its quota. */
     TENANT_QUOTA_EXCEEDED(-1700),
     /** The tenant has no quota, and tenants need one here. */

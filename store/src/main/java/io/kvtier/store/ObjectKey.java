@@ -1,7 +1,6 @@
 package io.kvtier.store;
 
 import io.kvtier.transport.Printable;
-import java.nio.charset.StandardCharsets;
 
 /**
  * The name of an object: a key within a tenant. The same key in two tenants names two objects.
@@ -124,14 +123,5 @@ public record ObjectKey(String tenant, String key) {
 
     private static StoreException invalid(final String message) {
         return new StoreException(ErrorCode.INVALID_KEY, message);
-    }
-
-    /**
-     * The key as bytes, for a wire or a disk.
-     *
-     * @return UTF-8.
-     */
-    public byte[] keyBytes() {
-        return key.getBytes(StandardCharsets.UTF_8);
     }
 }

@@ -243,11 +243,10 @@ public final class AdminServer implements AutoCloseable {
 
     private static int status(final StoreException refusal) {
         return switch (refusal.code()) {
-            case OBJECT_NOT_FOUND, SEGMENT_NOT_FOUND, CLIENT_NOT_FOUND, REPLICA_NOT_FOUND, TASK_NOT_FOUND,
-                JOB_NOT_FOUND, TENANT_NOT_REGISTERED -> HttpFailure.NOT_FOUND;
+            case OBJECT_NOT_FOUND, SEGMENT_NOT_FOUND, REPLICA_NOT_FOUND, TASK_NOT_FOUND, JOB_NOT_FOUND,
+                TENANT_NOT_REGISTERED -> HttpFailure.NOT_FOUND;
             case INVALID_KEY, INVALID_PARAMS -> HttpFailure.BAD_REQUEST;
-            case TENANT_NOT_EMPTY, OBJECT_HAS_LEASE, OBJECT_REPLICA_BUSY, OBJECT_HAS_REPLICATION_TASK ->
-                HttpFailure.CONFLICT;
+            case TENANT_NOT_EMPTY, OBJECT_HAS_REPLICATION_TASK -> HttpFailure.CONFLICT;
             case UNAVAILABLE_IN_CURRENT_STATUS, TASK_PENDING_LIMIT_EXCEEDED, RPC_FAIL, RPC_TIMEOUT ->
                 HttpFailure.UNAVAILABLE;
             case UNAVAILABLE_IN_CURRENT_MODE -> HttpFailure.NOT_IMPLEMENTED;

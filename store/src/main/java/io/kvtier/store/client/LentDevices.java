@@ -192,7 +192,7 @@ final class LentDevices implements AutoCloseable {
         try {
             master.apply(new SegmentCommand.Unmount(clientId, id, 0));
         } catch (final StoreException e) {
-            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND && e.code() != ErrorCode.CLIENT_NOT_FOUND) {
+            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND) {
                 throw e;
             }
             // Forgotten already.

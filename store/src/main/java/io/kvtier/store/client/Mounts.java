@@ -97,7 +97,7 @@ final class Mounts {
         try {
             master.apply(new SegmentCommand.Unmount(clientId, address.segmentId(), 0));
         } catch (final StoreException e) {
-            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND && e.code() != ErrorCode.CLIENT_NOT_FOUND) {
+            if (e.code() != ErrorCode.SEGMENT_NOT_FOUND) {
                 throw e;
             }
             // Forgotten already.

@@ -134,11 +134,6 @@ final class OwnerEndpoint implements AutoCloseable {
         return server.address();
     }
 
-    /** Bytes that readers have. */
-    long grantedBytes() {
-        return grants.values().stream().flatMap(grant -> grant.extents().stream()).mapToLong(Extent::bytes).sum();
-    }
-
     private void handle(final RpcCall call) {
         switch (call.method()) {
             case OwnerProtocol.READ -> {
