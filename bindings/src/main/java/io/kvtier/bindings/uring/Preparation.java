@@ -63,7 +63,7 @@ final class Preparation {
     boolean transferFixed(final boolean read, final UringFile file, final RegisteredBuffer buffer, final long start,
                           final int length, final long offset, final long userData) {
         checkFile(file);
-        if (!buffer.belongsTo(ring) || buffer.isClosed()) {
+        if (!buffer.isOpenFor(ring)) {
             throw new IllegalStateException("the buffer is not registered with this ring any more, or never was");
         }
         final MemorySegment memory = buffer.memory();
@@ -116,7 +116,7 @@ final class Preparation {
     }
 
     private void checkFile(final UringFile file) {
-        if (!file.belongsTo(ring) || file.isClosed()) {
+        if (!file.isOpenFor(ring)) {
             throw new IllegalStateException(file + " is not attached to this ring any more, or never was");
         }
     }

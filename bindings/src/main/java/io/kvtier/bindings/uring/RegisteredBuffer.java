@@ -11,15 +11,12 @@ import java.lang.foreign.MemorySegment;
  * <p><b>Threading:</b> the owner of the ring. <b>Lifetime:</b> from {@link UringRing#register} to {@link #close()} or
  * the end of the ring; the memory must not be closed before. <b>Blocking:</b> never for long.
  */
-public final class RegisteredBuffer implements AutoCloseable {
-    private final UringRing ring;
+public final class RegisteredBuffer extends RingResource implements AutoCloseable {
     private final MemorySegment memory;
     private final int firstSlot;
-    private int uses;
-    private boolean closed;
 
     RegisteredBuffer(final UringRing ring, final MemorySegment memory, final int firstSlot) {
-        this.ring = ring;
+        super(ring);
         this.memory = memory;
         this.firstSlot = firstSlot;
     }
@@ -40,17 +37,13 @@ public final class RegisteredBuffer implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!closed) {
-            ring.unregister(this);
+        if (!isClosed()) {
+            ring().unregister(this);
         }
     }
 
     static int slotsFor(final long bytes) {
         return Math.toIntExact(Math.ceilDiv(bytes, UringLayout.MAX_BUFFER_BYTES));
-    }
-
-    boolean belongsTo(final UringRing other) {
-        return ring == other;
     }
 
     /** Whether a range lies within one slot. */
@@ -65,21 +58,5 @@ public final class RegisteredBuffer implements AutoCloseable {
 
     int firstSlot() {
         return firstSlot;
-    }
-
-    int uses() {
-        return uses;
-    }
-
-    void use(final int change) {
-        uses += change;
-    }
-
-    boolean isClosed() {
-        return closed;
-    }
-
-    void markClosed() {
-        closed = true;
     }
 }

@@ -49,9 +49,7 @@ final class RingResources {
 
     void detach(final UringFile file) {
         driver.harvest();
-        if (file.uses() > 0) {
-            throw new IllegalStateException(file.uses() + " operations on " + file + " have not ended");
-        }
+        file.checkUnused(file);
         // A broken instance keeps what it knows until it is closed.
         if (file.isRegistered() && !driver.isBroken()) {
             table.removeFile(driver.ring(), file.slot());
@@ -78,9 +76,7 @@ final class RingResources {
 
     void unregister(final RegisteredBuffer buffer) {
         driver.harvest();
-        if (buffer.uses() > 0) {
-            throw new IllegalStateException(buffer.uses() + " operations on a registered buffer have not ended");
-        }
+        buffer.checkUnused("a registered buffer");
         if (!driver.isBroken()) {
             table.removeBuffer(driver.ring(), buffer.firstSlot(), buffer.memory().byteSize());
         }

@@ -9,19 +9,15 @@ import io.kvtier.bindings.posix.PosixFile;
  * <p><b>Threading:</b> the owner of the ring. <b>Lifetime:</b> from {@link UringRing#attach} to {@link #close()} or the
  * end of the ring. <b>Blocking:</b> closing the last reference to a file closes its descriptor.
  */
-public final class UringFile implements AutoCloseable {
+public final class UringFile extends RingResource implements AutoCloseable {
     static final int NO_SLOT = -1;
 
-    private final UringRing ring;
     private final PosixFile file;
     private final int descriptor;
     private final int slot;
-    // Operations prepared and not ended.
-    private int uses;
-    private boolean closed;
 
     UringFile(final UringRing ring, final PosixFile file, final int descriptor, final int slot) {
-        this.ring = ring;
+        super(ring);
         this.file = file;
         this.descriptor = descriptor;
         this.slot = slot;
@@ -43,13 +39,9 @@ public final class UringFile implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!closed) {
-            ring.detach(this);
+        if (!isClosed()) {
+            ring().detach(this);
         }
-    }
-
-    boolean belongsTo(final UringRing other) {
-        return ring == other;
     }
 
     /** What goes into an entry's descriptor field. */
@@ -65,25 +57,13 @@ public final class UringFile implements AutoCloseable {
         return slot;
     }
 
-    int uses() {
-        return uses;
-    }
-
-    void use(final int change) {
-        uses += change;
-    }
-
-    boolean isClosed() {
-        return closed;
-    }
-
     void release() {
-        closed = true;
+        markClosed();
         file.releaseDescriptor();
     }
 
     @Override
     public String toString() {
-        return file.path() + (closed ? " (detached)" : "");
+        return file.path() + (isClosed() ? " (detached)" : "");
     }
 }
