@@ -1,6 +1,7 @@
 package io.kvtier.transport.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -37,6 +38,7 @@ class RpcInterruptTest {
             assertThrows(RpcException.class, () -> client.call(1, BODY, LIMIT_MS));
             try (RpcServer server = echo(port)) {
                 assertAnswered(client, virtual);
+                assertEquals(1, server.connections());
             }
         }
     }
