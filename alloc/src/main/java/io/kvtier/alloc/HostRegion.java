@@ -1,7 +1,6 @@
 package io.kvtier.alloc;
 
 import io.kvtier.bindings.NativeTag;
-import io.kvtier.bindings.RefCount;
 import io.kvtier.bindings.posix.Mapping;
 import java.lang.foreign.MemorySegment;
 
@@ -12,12 +11,10 @@ import java.lang.foreign.MemorySegment;
  * and until the last who retained it has released it.
  */
 public final class HostRegion implements HostMemory {
-    private final Mapping mapping;
-    private final RefCount references;
+    private final HeldMapping held;
 
     private HostRegion(final Mapping mapping) {
-        this.mapping = mapping;
-        this.references = new RefCount(mapping::close);
+        this.held = new HeldMapping(mapping);
     }
 
     /**
@@ -46,7 +43,7 @@ public final class HostRegion implements HostMemory {
 
     @Override
     public MemorySegment segment() {
-        return mapping.segment();
+        return held.mapping().segment();
     }
 
     @Override
@@ -56,12 +53,12 @@ public final class HostRegion implements HostMemory {
 
     @Override
     public boolean tryRetain() {
-        return references.tryAcquire();
+        return held.tryRetain();
     }
 
     @Override
     public void release() {
-        references.release();
+        held.release();
     }
 
     /**
@@ -70,7 +67,7 @@ public final class HostRegion implements HostMemory {
      * @throws io.kvtier.bindings.posix.ErrnoException ENOMEM when the limit on locked memory is too small.
      */
     public void lock() {
-        mapping.lock();
+        held.mapping().lock();
     }
 
     /**
@@ -81,10 +78,6 @@ public final class HostRegion implements HostMemory {
      */
     @Override
     public void close() {
-        if (references.isReleased()) {
-            mapping.close();
-        } else {
-            references.close();
-        }
+        held.close();
     }
 }

@@ -1,6 +1,5 @@
 package io.kvtier.alloc;
 
-import io.kvtier.bindings.RefCount;
 import io.kvtier.bindings.posix.Mapping;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
@@ -16,12 +15,10 @@ import java.lang.foreign.MemorySegment;
  * and until the last who retained it has released it.
  */
 public final class MappedRegion implements HostMemory {
-    private final Mapping mapping;
-    private final RefCount references;
+    private final HeldMapping held;
 
     private MappedRegion(final Mapping mapping) {
-        this.mapping = mapping;
-        this.references = new RefCount(mapping::close);
+        this.held = new HeldMapping(mapping);
     }
 
     /**
@@ -41,7 +38,7 @@ public final class MappedRegion implements HostMemory {
 
     @Override
     public MemorySegment segment() {
-        return mapping.segment();
+        return held.mapping().segment();
     }
 
     @Override
@@ -56,12 +53,12 @@ public final class MappedRegion implements HostMemory {
 
     @Override
     public boolean tryRetain() {
-        return references.tryAcquire();
+        return held.tryRetain();
     }
 
     @Override
     public void release() {
-        references.release();
+        held.release();
     }
 
     /**
@@ -72,10 +69,6 @@ public final class MappedRegion implements HostMemory {
      */
     @Override
     public void close() {
-        if (references.isReleased()) {
-            mapping.close();
-        } else {
-            references.close();
-        }
+        held.close();
     }
 }

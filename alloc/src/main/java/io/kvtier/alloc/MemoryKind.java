@@ -9,14 +9,5 @@ public enum MemoryKind {
     /** A file mapped into this process. */
     MAPPED,
     /** Memory of a GPU; has an address, and cannot be dereferenced. */
-    DEVICE;
-
-    /**
-     * Whether the processor can read and write it.
-     *
-     * @return false for {@link #DEVICE} only.
-     */
-    public boolean isHost() {
-        return this != DEVICE;
-    }
+    DEVICE
 }

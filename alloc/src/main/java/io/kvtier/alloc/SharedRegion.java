@@ -1,7 +1,5 @@
 package io.kvtier.alloc;
 
-import io.kvtier.bindings.RefCount;
-import io.kvtier.bindings.posix.Mapping;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,12 +27,12 @@ public final class SharedRegion implements HostMemory {
 
     private final SharedFiles.Mapped mapped;
     private final MemorySegment memory;
-    private final RefCount references;
+    private final HeldMapping held;
 
     private SharedRegion(final SharedFiles.Mapped mapped) {
         this.mapped = mapped;
         this.memory = mapped.mapping().segment().asSlice(SharedHeader.BYTES, mapped.header().dataBytes());
-        this.references = new RefCount(mapped.mapping()::close);
+        this.held = new HeldMapping(mapped.mapping());
     }
 
     /**
@@ -146,12 +144,12 @@ public final class SharedRegion implements HostMemory {
 
     @Override
     public boolean tryRetain() {
-        return references.tryAcquire();
+        return held.tryRetain();
     }
 
     @Override
     public void release() {
-        references.release();
+        held.release();
     }
 
     /**
@@ -169,12 +167,7 @@ public final class SharedRegion implements HostMemory {
                 SharedFiles.unlink(mapped.path(), mapped.file());
             }
         } finally {
-            final Mapping mapping = mapped.mapping();
-            if (references.isReleased()) {
-                mapping.close();
-            } else {
-                references.close();
-            }
+            held.close();
         }
     }
 

@@ -11,9 +11,11 @@ import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -134,6 +136,27 @@ class AdmissionTest {
 
         assertEquals(Answer.TIMEOUT, big.join());
         assertEquals(Answer.ADMITTED, small, "it fits once the one before it has given up");
+    }
+
+    @Test
+    @Timeout(value = 1, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldTellWhoAwaitsItsEndOfTheLastOneThatIsGivenBack() throws InterruptedException {
+        final Admission admission = new Admission(2, 100);
+        assertEquals(Answer.ADMITTED, now(admission, 1, 1));
+        assertEquals(Answer.ADMITTED, now(admission, 1, 1));
+        admission.close();
+        final CompletableFuture<Boolean> empty = new CompletableFuture<>();
+        final Thread closer = Thread.ofPlatform().daemon()
+            .start(() -> empty.complete(admission.awaitEmpty(Long.MAX_VALUE)));
+        assertTrue(Threads.awaitWaiting(closer));
+
+        admission.giveBack(admission.charge(1, 1));
+        assertTrue(Threads.awaitWaiting(closer));
+        assertFalse(empty.isDone());
+        admission.giveBack(admission.charge(1, 1));
+
+        assertTrue(empty.join());
+        closer.join();
     }
 
     @Test

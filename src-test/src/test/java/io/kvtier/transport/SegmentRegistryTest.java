@@ -3,6 +3,8 @@ package io.kvtier.transport;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -67,6 +69,20 @@ class SegmentRegistryTest {
             again.close();
             assertEquals(List.of(), OpenDescriptors.of(path.toRealPath().toString()));
         }
+    }
+
+    @Test
+    void shouldGoOnSharingTheNewFileWhenTheOldOneOfItsNameIsClosed() {
+        final SegmentRegistry registry = new SegmentRegistry();
+        final OpenSegment old = registry.share(segment("file:///s", 1), () -> segment("file:///s", 1));
+        final OpenSegment fresh = registry.share(segment("file:///s", 2), () -> segment("file:///s", 2));
+        assertNotSame(old, fresh);
+
+        registry.giveBack(old);
+
+        assertSame(fresh, registry.share(segment("file:///s", 2), () -> segment("file:///s", 2)));
+        assertEquals(2, fresh.owners());
+        assertEquals(List.of(fresh), registry.close());
     }
 
     @Test
@@ -169,6 +185,10 @@ class SegmentRegistryTest {
     }
 
     private static OpenSegment segment(final String name) {
-        return new OpenSegment(target(name), null, Map.of(), Map.of());
+        return segment(name, null);
+    }
+
+    private static OpenSegment segment(final String name, final Object identity) {
+        return new OpenSegment(target(name), identity, Map.of(), Map.of());
     }
 }

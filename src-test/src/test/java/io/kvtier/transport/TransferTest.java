@@ -145,6 +145,24 @@ class TransferTest {
         transfer.await();
     }
 
+    /** Closing waits for who is inside: one that was let in and never out again would be waited for for ever. */
+    @Test
+    void shouldHoldNothingOfTheSegmentWhenTheRegionWasClosedMeanwhile() {
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, PAGE);
+        final Segment other = engine.openSegment("file:///other");
+        final Transfer transfer = engine.newTransfer().read(memory, 0, 1, segment, 0).read(region, 0, PAGE, other, 0);
+        region.close();
+
+        final TransferFailure failure =
+            assertThrows(TransferException.class, () -> engine.submit(transfer)).failure();
+
+        assertTrue(failure.message().contains("the local memory is closed"), failure.message());
+        other.gate().close();
+        assertTrue(other.gate().awaitEmpty(0), "the segment is still in use");
+        segment.gate().close();
+        assertTrue(segment.gate().awaitEmpty(0), "the segment of the request before is still in use");
+    }
+
     @Test
     void shouldKeepARegionUntilItsTransferHasEnded() {
         final HostRegion region = HostRegion.allocate(NativeTag.TEST, PAGE);
@@ -219,6 +237,26 @@ class TransferTest {
             transfer.clear();
             files.forget();
         }
+    }
+
+    /** Who stops what is late may come when the round that was late is over. */
+    @Test
+    void shouldBeStoppedForTheRoundThatIsLateOnly() {
+        final Transfer transfer = engine.newTransfer().read(memory, 0, 100, segment, 0);
+        engine.submit(transfer);
+        files.slices().getLast().completed();
+        transfer.await();
+        transfer.clear();
+        transfer.read(memory, 0, 100, segment, 0);
+        engine.submit(transfer);
+
+        transfer.late(0, 5);
+        assertNull(transfer.failure());
+        assertEquals(List.of(), files.cancels());
+        transfer.late(1, 5);
+        assertEquals(TransferFailure.Kind.TIMEOUT, transfer.failure().kind());
+        files.slices().getLast().canceled();
+        assertEquals(TransferFailure.Kind.TIMEOUT, failureOf(transfer).kind());
     }
 
     /** The transport ends each round on a thread of its own, while others wait in every way there is. */

@@ -1,7 +1,5 @@
 package io.kvtier.transport;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
@@ -100,28 +98,7 @@ public final class IoThreads implements AutoCloseable {
      * @return its result.
      */
     public <T> T call(final Supplier<T> call) {
-        if (!Thread.currentThread().isVirtual()) {
-            return call.get();
-        }
-        final CompletableFuture<T> result = new CompletableFuture<>();
-        execute(() -> {
-            try {
-                result.complete(call.get());
-            } catch (final RuntimeException | Error e) {
-                result.completeExceptionally(e);
-            }
-        });
-        try {
-            return result.join();
-        } catch (final CompletionException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            if (e.getCause() instanceof Error cause) {
-                throw cause;
-            }
-            throw e;
-        }
+        return Thread.currentThread().isVirtual() ? HandOver.call(this::execute, call) : call.get();
     }
 
     /**

@@ -273,15 +273,6 @@ public final class BitmapPageAllocator implements AutoCloseable {
         return lanes.allocated();
     }
 
-    /**
-     * How many pages there are.
-     *
-     * @return pages.
-     */
-    public long pageCount() {
-        return pages;
-    }
-
     /** Gives the tables back. A second call does nothing. No other call may be running. */
     @Override
     public void close() {

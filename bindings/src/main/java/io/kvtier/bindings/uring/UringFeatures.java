@@ -16,30 +16,12 @@ public record UringFeatures(int setupFlags, int features, long operations) {
     static final UringFeatures NONE = new UringFeatures(0, 0, 0);
 
     /**
-     * Whether one mapping holds both queues (Linux 5.4). Needed.
-     *
-     * @return whether it does.
-     */
-    public boolean singleMapping() {
-        return has(UringLayout.FEATURE_SINGLE_MMAP);
-    }
-
-    /**
      * Whether completions that find their queue full are kept rather than dropped (Linux 5.5). Needed.
      *
      * @return whether they are.
      */
     public boolean keepsOverflow() {
         return has(UringLayout.FEATURE_NODROP);
-    }
-
-    /**
-     * Whether pipes, sockets and eventfds are waited for without a kernel worker thread (Linux 5.7).
-     *
-     * @return whether they are.
-     */
-    public boolean fastPoll() {
-        return has(UringLayout.FEATURE_FAST_POLL);
     }
 
     /**

@@ -107,7 +107,6 @@ final class UringLayout {
     // features that setup reports
     static final int FEATURE_SINGLE_MMAP = 1;
     static final int FEATURE_NODROP = 1 << 1;
-    static final int FEATURE_FAST_POLL = 1 << 5;
     static final int FEATURE_EXT_ARG = 1 << 8;
     static final int FEATURE_RSRC_TAGS = 1 << 10;
 

@@ -121,6 +121,26 @@ final class ExtentAllocatorStress {
         }
     }
 
+    /** What is counted while others allocate and free: too much or too little, but never less than nothing. */
+    public static class Counts {
+        private final ExtentAllocator allocator = Extents.onHeap(UNITS, CHUNK, 1);
+
+        @Operation
+        public void allocateAndFree() {
+            final long offset = allocator.allocate(UNIT);
+            if (offset >= 0 && !allocator.free(offset, UNIT)) {
+                throw new IllegalStateException("own extent not freed");
+            }
+        }
+
+        @Operation
+        public void count() {
+            if (allocator.allocatedBytes() < 0) {
+                throw new IllegalStateException("allocated " + allocator.allocatedBytes());
+            }
+        }
+    }
+
     private static void explore(final Class<?> scenario) {
         new ModelCheckingOptions().iterations(7).invocationsPerIteration(250).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
@@ -134,6 +154,11 @@ final class ExtentAllocatorStress {
     @Test
     void shouldAllocateAndFreePartsInEveryInterleaving() {
         explore(Parts.class);
+    }
+
+    @Test
+    void shouldNeverCountLessThanNothing() {
+        explore(Counts.class);
     }
 
     @Test

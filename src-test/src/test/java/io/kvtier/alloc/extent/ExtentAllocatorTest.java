@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.alloc.bits.InterruptedWords;
 import io.kvtier.kit.LeakCheck;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @ExtendWith(LeakCheck.class)
 final class ExtentAllocatorTest {
@@ -28,6 +31,44 @@ final class ExtentAllocatorTest {
             assertEquals(0, allocator.extentSize(offset + 4096));
             assertTrue(allocator.free(offset, 8000));
             assertEquals(0, allocator.allocatedBytes());
+        }
+    }
+
+    /** A search that finds too little lowers bounds; another thread may free at each of its steps, here one by one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 5, 20})
+    void shouldHideNothingThatIsFreedAtAnyStepOfASearch(final int chunks) {
+        boolean within = true;
+        for (int step = 1; within; step++) {
+            within = freeAt(step, chunks);
+            assertTrue(within || step > 10, "a search takes more than " + step + " steps");
+        }
+    }
+
+    private static boolean freeAt(final int step, final int chunks) {
+        final long chunk = 32 * Extents.UNIT;
+        final long last = (chunks - 1) * chunk;
+        final ExtentAllocator.Shape shape = new ExtentAllocator.Shape(32L * chunks, Extents.UNIT, 32, 1);
+        final InterruptedWords words = new InterruptedWords(shape.words());
+        try (ExtentAllocator allocator = new ExtentAllocator(words, null, shape)) {
+            for (long full = 0; full < last; full += chunk) {
+                assertTrue(allocator.markAllocated(full, chunk));
+            }
+            // What is found behind a taken unit leaves no cursor: the searches that follow ask the bounds.
+            assertTrue(allocator.markAllocated(last, Extents.UNIT));
+            assertTrue(allocator.free(allocator.allocate(Extents.UNIT), Extents.UNIT));
+            assertTrue(allocator.free(last, Extents.UNIT));
+            final long hole = last + 10 * Extents.UNIT;
+            assertTrue(allocator.markAllocated(hole, Extents.UNIT));
+
+            words.before(step, () -> assertTrue(allocator.free(hole, Extents.UNIT)));
+            final long found = allocator.allocate(chunk);
+            final boolean within = words.hasInterrupted();
+            words.leaveAlone();
+            assertTrue(found < 0 ? within || allocator.free(hole, Extents.UNIT) : allocator.free(found, chunk));
+
+            assertEquals(last, allocator.allocate(chunk), "freed at step " + step);
+            return within;
         }
     }
 

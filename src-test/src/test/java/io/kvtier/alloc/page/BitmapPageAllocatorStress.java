@@ -79,6 +79,26 @@ final class BitmapPageAllocatorStress {
         }
     }
 
+    /** What is counted while others allocate and free: too much or too little, but never less than nothing. */
+    public static class Counts {
+        private final BitmapPageAllocator allocator = Pages.onHeap(3);
+
+        @Operation
+        public void allocateAndFree() {
+            final long first = allocator.allocate(1);
+            if (first >= 0 && !allocator.free(first, 1)) {
+                throw new IllegalStateException("own page not freed");
+            }
+        }
+
+        @Operation
+        public void count() {
+            if (allocator.allocatedCount() < 0) {
+                throw new IllegalStateException("allocated " + allocator.allocatedCount());
+            }
+        }
+    }
+
     private static void explore(final Class<?> scenario) {
         new ModelCheckingOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
@@ -87,6 +107,11 @@ final class BitmapPageAllocatorStress {
     @Test
     void shouldAnswerAsOneThreadWouldInEveryInterleaving() {
         explore(Places.class);
+    }
+
+    @Test
+    void shouldNeverCountLessThanNothing() {
+        explore(Counts.class);
     }
 
     @Test

@@ -227,6 +227,24 @@ class CuFileBatchTest extends OverSimulatedCuFile {
         assertEquals(1, batch.poll(0, this::hear));
     }
 
+    /** A query that fails is looked at as well; what the one before it left is no answer to it. */
+    @Test
+    void shouldHearNoEndOfAnEarlierRoundAgainWhenTheStatusFails() {
+        fillAndSubmit(3);
+        assertEquals(3, batch.poll(0, this::hear));
+        batch.recycle();
+        said.clear();
+        simulated.stalled(true);
+        fillAndSubmit(3);
+        simulated.refuse("batchStatus", CuFileTypes.CU_FILE_INTERNAL_BATCH_GETSTATUS_ERROR(), 0);
+
+        assertEquals(0, batch.poll(0, this::hear));
+
+        assertEquals(List.of(), said);
+        assertEquals(3, batch.outstanding());
+        assertEquals(0, batch.strayEvents());
+    }
+
     @Test
     void shouldFailWhenTheStatusKeepsFailing() {
         fillAndSubmit(1);

@@ -8,10 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.BlockedMemory;
+import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Signals;
+import io.kvtier.kit.Threads;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -87,6 +91,38 @@ class PosixFileConcurrencyTest {
             memory.mapping().close();
             assertFalse(memory.segment().scope().isAlive());
         }
+    }
+
+    /** Opening one end of a pipe waits for the other one, and a signal ends the wait. */
+    @Test
+    void shouldGoOnOpeningWhenSignalsInterruptIt() throws IOException, InterruptedException {
+        final Commands.Result made = Commands.run("mkfifo", path.toString());
+        assertEquals(0, made.code(), made.output());
+        try (Signals signals = Signals.open()) {
+            final CompletableFuture<Integer> number = new CompletableFuture<>();
+            final CompletableFuture<PosixFile> opening = Threads.start(() -> {
+                number.complete(Signals.self());
+                return PosixFile.open(path.toString(), OpenMode.READ);
+            });
+            final int thread = number.join();
+            for (int sent = 0; sent < 3 && !opening.isDone();) {
+                if (isOpening(thread)) {
+                    signals.interrupt(thread);
+                    sent++;
+                }
+            }
+            // For both, a pipe is opened at once.
+            try (RandomAccessFile other = new RandomAccessFile(path.toFile(), "rw"); PosixFile pipe = opening.join()) {
+                other.write(1);
+                assertEquals(path.toString(), pipe.path());
+            }
+        }
+    }
+
+    /** Whether a thread sleeps in a call of {@code openat}, by its number of asm/unistd.h. */
+    private static boolean isOpening(final int thread) throws IOException {
+        final String openat = System.getProperty("os.arch").equals("aarch64") ? "56 " : "257 ";
+        return Files.readString(Path.of("/proc/self/task", String.valueOf(thread), "syscall")).startsWith(openat);
     }
 
     @Test

@@ -59,6 +59,9 @@ final class SimulatedKernel implements UringKernel {
     private int pipeEnds;
     private final Set<Integer> eventDescriptors = new HashSet<>();
     private int secondEnterError;
+    private int registerInterrupts;
+    private int hangUpInterrupts;
+    private final List<Integer> syncFlags = new ArrayList<>();
     private int events;
     private int nextDescriptor = 1000;
     private int entersMade;
@@ -126,6 +129,9 @@ final class SimulatedKernel implements UringKernel {
                 wakeUp();
             } else if (entries.get(JAVA_BYTE, at) == UringLayout.OP_ASYNC_CANCEL) {
                 cancel(token, entries.get(JAVA_LONG, at + UringLayout.SQE_ADDRESS));
+            } else if (entries.get(JAVA_BYTE, at) == UringLayout.OP_FSYNC) {
+                syncFlags.add(entries.get(JAVA_INT, at + UringLayout.SQE_OP_FLAGS));
+                post(token, 0);
             } else if (holding) {
                 held.add(new long[] {token, length});
             } else {
@@ -203,6 +209,21 @@ final class SimulatedKernel implements UringKernel {
     /** Fails an io_uring_register operation until told otherwise with 0. */
     void failRegister(final int operation, final int errno) {
         registerErrors.put(operation, errno);
+    }
+
+    /** A signal interrupts the next calls of io_uring_register. */
+    void interruptRegister(final int times) {
+        registerInterrupts = times;
+    }
+
+    /** A signal interrupts the next waits for the end of an instance. */
+    void interruptHangUp(final int times) {
+        hangUpInterrupts = times;
+    }
+
+    /** The flags of the syncs taken so far. */
+    List<Integer> syncFlags() {
+        return syncFlags;
     }
 
     void failEvent(final int errno) {
@@ -319,6 +340,10 @@ final class SimulatedKernel implements UringKernel {
     @Override
     public synchronized int register(final int ring, final int operation, final MemorySegment argument,
                                      final int count) {
+        if (registerInterrupts > 0) {
+            registerInterrupts--;
+            return -Errno.EINTR;
+        }
         final int errno = registerErrors.getOrDefault(operation, 0);
         if (errno != 0) {
             return -errno;
@@ -383,6 +408,10 @@ final class SimulatedKernel implements UringKernel {
     /** A closed instance cancels what it holds, unless it is deaf: then it never goes. */
     @Override
     public synchronized int awaitHangUp(final int readingEnd, final int limitMs) {
+        if (hangUpInterrupts > 0) {
+            hangUpInterrupts--;
+            return -Errno.EINTR;
+        }
         return deaf ? 0 : 1;
     }
 

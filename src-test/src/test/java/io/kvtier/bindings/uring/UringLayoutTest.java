@@ -132,7 +132,6 @@ class UringLayoutTest {
             .add("IORING_SETUP_DEFER_TASKRUN", UringLayout.SETUP_DEFER_TASKRUN)
             .add("IORING_FEAT_SINGLE_MMAP", UringLayout.FEATURE_SINGLE_MMAP)
             .add("IORING_FEAT_NODROP", UringLayout.FEATURE_NODROP)
-            .add("IORING_FEAT_FAST_POLL", UringLayout.FEATURE_FAST_POLL)
             .add("IORING_FEAT_EXT_ARG", UringLayout.FEATURE_EXT_ARG)
             .add("IORING_FEAT_RSRC_TAGS", UringLayout.FEATURE_RSRC_TAGS)
             .add("IORING_SQ_CQ_OVERFLOW", UringLayout.SQ_FLAG_CQ_OVERFLOW)

@@ -40,7 +40,7 @@ class UringProbeTest {
 
         final UringFeatures features = Uring.features();
 
-        assertTrue(features.singleMapping() && features.keepsOverflow() && features.timedWait());
+        assertTrue(features.keepsOverflow() && features.timedWait());
         assertTrue(features.supports(UringLayout.OP_NOP) && features.supports(UringLayout.OP_READ));
         assertFalse(features.supports(-1) || features.supports(64));
         assertEquals("", Uring.availability().remedy());

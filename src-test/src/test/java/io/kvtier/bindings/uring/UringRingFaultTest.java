@@ -361,6 +361,40 @@ class UringRingFaultTest {
     }
 
     @Test
+    void shouldRegisterAgainAfterASignal() {
+        kernel.interruptRegister(2);
+        try (UringRing ring = ring(4)) {
+            kernel.interruptRegister(2);
+            try (UringFile attached = ring.attach(file)) {
+                assertTrue(attached.isRegistered());
+                kernel.interruptRegister(2);
+                try (RegisteredBuffer buffer = ring.register(arena.allocate(100))) {
+                    assertEquals(0, buffer.firstSlot());
+                    kernel.interruptRegister(1);
+                }
+            }
+        }
+    }
+
+    /** The instance would be taken for one that never ends, and what it was given be leaked. */
+    @Test
+    void shouldGoOnWaitingForTheEndOfAnInstanceAfterASignal() {
+        kernel.interruptHangUp(3);
+        assertTrue(new Witness(kernel).close(3_600_000));
+    }
+
+    @Test
+    void shouldAskForDataOrForEverythingToBeMadeDurable() {
+        try (UringRing ring = ring(4); UringFile attached = ring.attach(file)) {
+            assertTrue(ring.sync(attached, 1));
+            assertTrue(ring.syncAll(attached, 2));
+            assertEquals(Map.of(1L, 0, 2L, 0), Ends.of(ring));
+            // IORING_FSYNC_DATASYNC of linux/io_uring.h, and none.
+            assertEquals(List.of(1, 0), kernel.syncFlags());
+        }
+    }
+
+    @Test
     void shouldFailVectorsThatWereNotTaken() {
         try (UringRing ring = ring(4); UringFile attached = ring.attach(file)) {
             final SegmentVector vector = SegmentVector.of(arena.allocate(100), arena.allocate(50));

@@ -229,6 +229,23 @@ class ConfiguredTransportsTest {
         }
     }
 
+    /** What is not registered would have no way, and values that are read through it would be lost. */
+    @Test
+    void shouldRefuseToMoveFilesByGdsAlone() {
+        final RegisteredOnly gds = new RegisteredOnly();
+        final StoreHooks hooks = new StoreHooks(() -> 0, FileOpener.POSIX, environment("{'transports': {'gds': "
+            + "{'enable': true, 'host_memory': true}}, 'policy': [{'segment_type': 'file', 'transports': ['gds']}]}"),
+            gds::openedWith);
+
+        final StoreException e = assertThrows(StoreException.class, () -> EmbeddedStore.open(StoreConfig.builder()
+            .memoryBytes(UNIT).disk(directory, 1 << 20).build(), hooks));
+
+        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
+        assertTrue(e.getMessage().endsWith("gds: it does not move all memory of the host; add posix behind them"),
+            e.getMessage());
+        assertTrue(gds.closed);
+    }
+
     @Test
     void shouldMoveAnEmbeddedStoresMemoryByGdsWhereItIsAskedFor() {
         final RegisteredOnly gds = new RegisteredOnly();

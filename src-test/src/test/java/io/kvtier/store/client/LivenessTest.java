@@ -76,7 +76,7 @@ class LivenessTest {
         chores.close();
     }
 
-    /** Answers the ping that is under way; the next one is, and what the answer has set off has been done, afterwards. */
+    /** Answers the ping under way; afterwards the next one is, and what the answer has set off has been done. */
     private void answer(final PingReply reply) throws Exception {
         answers.add(reply);
         asked.take();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.alloc.BorrowedRegion;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.Availability;
@@ -37,6 +38,7 @@ import io.kvtier.transport.Uninterrupted;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -128,6 +130,47 @@ abstract class UringTransportContract extends FileTransportContract {
         assertFalse(NativeResources.snapshot().containsKey(NativeTag.RING_BUFFER));
         read(engine, local, 8 * BLOCK, segment).await();
         assertEquals(10, kernel.fixedOperations());
+    }
+
+    @Test
+    void shouldNotTakeForPinnedWhatReachesPastIt() throws IOException {
+        final TransferEngine engine = engine(TransferConfig.DEFAULT);
+        final byte[] model = PatternBytes.of(1, 2 * BLOCK);
+        final Segment segment = open(engine, "s", model);
+        final HostRegion local = region(4 * BLOCK);
+        final BorrowedRegion part = new BorrowedRegion(local.segment().asSlice(BLOCK, 2 * BLOCK));
+        try (Registration registration = engine.register(part)) {
+            assertTrue(registration.results().get(kind()).available(), registration.results()::toString);
+            for (final int at : new int[] {0, 2 * BLOCK}) {
+                engine.submit(List.of(TransferRequest.read(local.slice(at, 2 * BLOCK), segment, 0))).await();
+                assertArrayEquals(model, PatternBytes.copyOf(local.segment().asSlice(at, 2 * BLOCK)));
+            }
+            assertEquals(0, kernel.fixedOperations());
+            engine.submit(List.of(TransferRequest.read(local.slice(BLOCK, 2 * BLOCK), segment, 0))).await();
+            assertEquals(1, kernel.fixedOperations(), "all of it is pinned");
+        }
+    }
+
+    /** What is pinned are pages: memory that is at their addresses now has others. */
+    @Test
+    void shouldNotTakeForPinnedWhatWasMappedInThePlaceOfClosedMemory() throws IOException {
+        final TransferEngine engine = engine(SMALL);
+        final byte[] model = PatternBytes.of(1, BLOCK);
+        final Segment segment = open(engine, "s", model);
+        final HostRegion gone = HostRegion.allocate(NativeTag.TEST, 64 * BLOCK);
+        final long place = gone.segment().address();
+        try (Registration registration = engine.register(new BorrowedRegion(gone.segment()))) {
+            assertTrue(registration.results().get(kind()).available(), registration.results()::toString);
+            gone.close();
+            final HostRegion next = region(64 * BLOCK);
+            NotExercised.require("mapping-reuse", next.segment().address() == place,
+                "the kernel has mapped the next memory elsewhere");
+
+            read(engine, next, BLOCK, segment).await();
+
+            assertArrayEquals(model, PatternBytes.copyOf(next.segment().asSlice(0, BLOCK)));
+            assertEquals(0, kernel.fixedOperations());
+        }
     }
 
     @Test
@@ -266,6 +309,41 @@ abstract class UringTransportContract extends FileTransportContract {
         running.cancel();
         read(engine, local, BLOCK, file).await();
         assertArrayEquals(PatternBytes.of(1, BLOCK), PatternBytes.copyOf(local.segment().asSlice(0, BLOCK)));
+        engine.close();
+    }
+
+    /** Past the page cache a transfer holds all the staging memory there is, and the one behind it waits for some. */
+    @Test
+    void shouldNotMoveWhatWasCancelledWhileItWaitedForStagingMemory() throws Exception {
+        final int bounces = RingSlices.BOUNCES;
+        final TransferEngine engine =
+            TransferEngine.open(SMALL, List.of(make(UringConfig.DEFAULT.withRings(1, 2 * bounces))));
+        final byte[] model = PatternBytes.of(1, (bounces + 2) * BLOCK);
+        final Segment segment = open(engine, "s", model);
+        final HostRegion local = region(model.length + 1);
+        final Transfer first;
+        final Transfer running;
+        final Transfer waiting;
+        try (Faults.Gate before = faults().blockNext(Call.READ)) {
+            first = read(engine, region(BLOCK), BLOCK, segment);
+            before.awaitEntered();
+            // The ring takes both in at once when it comes back.
+            running = engine.submit(List.of(TransferRequest.read(local.slice(1, bounces * BLOCK), segment, 0)));
+            waiting = engine.submit(List.of(TransferRequest.read(local.slice(bounces * BLOCK + 1, BLOCK), segment, 0)));
+            try (Faults.Gate gate = faults().blockNext(Call.READ)) {
+                before.release();
+                gate.awaitEntered();
+                waiting.cancel();
+            }
+        }
+
+        assertEquals(TransferFailure.Kind.CANCELED, failureOf(waiting).kind());
+        running.await();
+        first.await();
+        assertArrayEquals(Arrays.copyOf(model, bounces * BLOCK),
+            PatternBytes.copyOf(local.segment().asSlice(1, bounces * BLOCK)));
+        // Through the page cache there is nothing to wait for: all of them were in the kernel.
+        assertEquals(1 + bounces + (direct() ? 0 : 1), faults().count(Call.READ));
         engine.close();
     }
 

@@ -64,6 +64,20 @@ class GdsOpeningTest {
         return new GdsConfig(true, 128, GdsConfig.Mode.BATCH, 0, 4, requireDirect, allowCompat, 10, false);
     }
 
+    /** Of the machine itself: with a GPU it holds the contexts until it is closed, without one it says why. */
+    @Test
+    void shouldTakeTheGpusThatThereAreWhereNoContextIsGiven() {
+        final GdsTransport transport = GdsTransport.open(GdsConfig.DEFAULT);
+        final Availability availability = transport.capability().availability();
+        assertFalse(availability.reason().isEmpty());
+        assertFalse(availability.reason().contains("no CUDA context was given"), availability.reason());
+        transport.close();
+        transport.close();
+        final GdsConfig off = new GdsConfig(false, 1, GdsConfig.Mode.SYNC, 1, 1, false, true, 10, false);
+        assertEquals("GPUDirect Storage is switched off",
+            GdsTransport.open(off).capability().availability().reason());
+    }
+
     private Availability refusal(final GdsConfig config) {
         final GdsTransport transport = rig.transport(config);
         final Availability availability = transport.capability().availability();

@@ -241,6 +241,18 @@ class GdsTransportTest {
         engine.submit(List.of(TransferRequest.read(region.slice(0, BLOCK), segment, 0))).await();
     }
 
+    /** A device without a disk behind it: fdatasync answers EINVAL, and what does not call it answers nothing. */
+    @Test
+    void shouldCallFdatasyncWhenSynced() {
+        final TransferEngine engine = rig.engine(GdsRig.calls(1));
+        final Segment device = engine.openSegment("file:///dev/null");
+
+        final TransferFailure failure = failureOf(engine.sync(device));
+
+        assertEquals(22, failure.code());
+        assertTrue(failure.message().contains("fdatasync(/dev/null)"), failure.message());
+    }
+
     @Test
     void shouldFailTheBatchWhenItsSubmissionIsRefused() throws IOException {
         final TransferEngine engine = rig.blocks(GdsRig.batches(8, 2));

@@ -13,6 +13,7 @@ import io.kvtier.alloc.MappedRegion;
 import io.kvtier.alloc.MemoryKind;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
@@ -202,6 +203,21 @@ class DeviceCopiesTest {
         assertTrue(refusal(TransferRequest.read(host.slice(0, 100), segment, 0)).message()
             .contains("is no device memory"));
         devices.memory().allocated(region.pointer());
+    }
+
+    /** Who lends memory says how long it is; whether the part that is asked for is there, the driver is asked. */
+    @Test
+    void shouldLookForBorrowedMemoryWhereTheSliceIs() {
+        final DeviceRegion half = device(1, SIZE / 2);
+        final Segment segment = engine.register("gpu", DeviceRegion.borrow(null,
+            new DevicePointer(half.pointer().address(), SIZE)));
+        engine.submit(List.of(TransferRequest.read(host.slice(0, SIZE / 2), segment, 0))).await();
+        assertArrayEquals(PatternBytes.of(1, SIZE / 2), PatternBytes.copyOf(host.segment().asSlice(0, SIZE / 2)));
+
+        assertTrue(refusal(TransferRequest.read(host.slice(0, 100), segment, SIZE / 2)).message()
+            .contains("is no device memory"));
+        assertTrue(refusal(TransferRequest.write(host.slice(0, 100), segment, SIZE / 2 - 99)).message()
+            .contains("reaches 1 bytes past"));
     }
 
     private void holdWaits(final CountDownLatch inside, final CountDownLatch go) {

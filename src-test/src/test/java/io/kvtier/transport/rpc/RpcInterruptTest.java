@@ -37,6 +37,7 @@ class RpcInterruptTest {
             .withTimes(LIMIT_MS, 200, 200))) {
             assertThrows(RpcException.class, () -> client.call(1, BODY, LIMIT_MS));
             try (RpcServer server = echo(port)) {
+                assertEquals(port, server.address().getPort());
                 assertAnswered(client, virtual);
                 assertEquals(1, server.connections());
             }

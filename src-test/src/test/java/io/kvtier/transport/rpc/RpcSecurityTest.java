@@ -90,6 +90,31 @@ class RpcSecurityTest {
         assertArrayEquals(new byte[] {7}, echo(config().withSecret(SECRET)));
     }
 
+    private static void say(final FrameOutput out, final int type, final MessageWriter body) throws IOException {
+        out.add(type, 0, 0, 0, body.toBytes());
+        out.flush();
+    }
+
+    /** A client of this library does not even try without the secret. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 31, 32})
+    void shouldRefuseAProofThatIsNone(final int length) throws IOException {
+        start(RpcServerConfig.loopback(0).withSecret(SECRET));
+        try (Socket socket = new Socket("127.0.0.1", server.address().getPort())) {
+            final FrameInput in = new FrameInput(socket.getInputStream());
+            final FrameOutput out = new FrameOutput(socket.getOutputStream(), Integer.MAX_VALUE);
+            say(out, RpcFrame.HELLO, new MessageWriter().array(4).number(1).number(1).bytes(new byte[32]).text("no"));
+            in.next(4096);
+            assertEquals(RpcFrame.CHALLENGE, in.type());
+            say(out, RpcFrame.PROOF, new MessageWriter().array(1).bytes(new byte[length]));
+
+            in.next(4096);
+
+            assertEquals(RpcFrame.FAILURE, in.type());
+            assertEquals(RpcStatus.UNAUTHENTICATED.code(), in.code());
+        }
+    }
+
     @Test
     void shouldNotTalkToAServerThatDoesNotKnowTheSecret() throws IOException {
         start(RpcServerConfig.loopback(0));

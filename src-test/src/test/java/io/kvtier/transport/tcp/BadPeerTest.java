@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
@@ -262,6 +263,58 @@ class BadPeerTest {
             assertEquals(List.of(ScriptedPeer.FENCE, ScriptedPeer.OPEN, ScriptedPeer.WRITE, ScriptedPeer.DATA), types);
             assertEquals(ScriptedPeer.CONNECTION, fenced[0]);
         }
+    }
+
+    @Test
+    void shouldConnectAgainWhenTheServerHasEndedAnIdleConnection() throws Exception {
+        try (ScriptedPeer peer = new ScriptedPeer(afterOpen(one -> { }), afterOpen(BadPeerTest::answerOne));
+            TcpRig rig = new TcpRig(TcpRig.PLAIN)) {
+            final Segment segment = rig.open(peer.address("s"));
+            // Until the client has seen it: a request that met the end would be lost with its connection.
+            while (NativeResources.snapshot().containsKey(NativeTag.FILE_DESCRIPTOR)) {
+                Thread.onSpinWait();
+            }
+
+            rig.read(segment, 0, 1000, 0).await();
+
+            assertArrayEquals(PatternBytes.of(3, 1000), PatternBytes.copyOf(rig.local().segment().asSlice(0, 1000)));
+            assertEquals(2, rig.stats().connections());
+            assertEquals(0, rig.stats().lostConnections());
+        }
+    }
+
+    /** Two loops share a peer, and each new request goes to the one with fewer bytes to move. */
+    @Test
+    void shouldNotCountACancelledReadAsMovedForEver() throws Exception {
+        final CountDownLatch halfSent = new CountDownLatch(1);
+        final CountDownLatch cancelled = new CountDownLatch(1);
+        try (ScriptedPeer peer = new ScriptedPeer(afterOpen(one -> {
+            final ScriptedPeer.Frame first = one.expect(ScriptedPeer.READ);
+            one.header(ScriptedPeer.DATA, 0, first.id(), 0, 0, 1000);
+            one.raw(PatternBytes.of(1, 400));
+            halfSent.countDown();
+            cancelled.await();
+            one.raw(PatternBytes.of(2, 600));
+            answerOne(one);
+        }), afterOpen(BadPeerTest::answerOne)); TcpRig rig = new TcpRig(TcpRig.PLAIN.withLanes(2, 2))) {
+            final Segment segment = rig.open(peer.address("s"));
+            final Transfer first = rig.read(segment, 0, 1000, 0);
+            halfSent.await();
+            first.cancel();
+            assertEquals(Kind.CANCELED, TcpRig.failureOf(first).kind());
+            cancelled.countDown();
+
+            rig.read(segment, 2000, 1000, 0).await();
+
+            assertArrayEquals(PatternBytes.of(3, 1000), PatternBytes.copyOf(rig.local().segment().asSlice(2000, 1000)));
+            assertEquals(1, rig.stats().connections(), "the loop of the first has nothing to do");
+        }
+    }
+
+    private static void answerOne(final ScriptedPeer.Peer one) throws IOException, InterruptedException {
+        final ScriptedPeer.Frame read = one.expect(ScriptedPeer.READ);
+        one.frame(ScriptedPeer.DATA, 0, read.id(), 0, 0, PatternBytes.of(3, (int) read.length()));
+        hang();
     }
 
     @Test

@@ -175,16 +175,26 @@ final class ScriptedPeer implements AutoCloseable {
 
         void header(final int type, final int code, final long id, final long offset, final long length,
             final long body) throws IOException {
-            final ByteBuffer header = ByteBuffer.allocate(HEADER);
-            header.put((byte) 'K').put((byte) 'V').put((byte) 1).put((byte) type).putInt(code).putLong(id)
-                .putLong(offset).putLong(length).putLong(body);
-            raw(header.array());
+            raw(bytes(type, code, id, offset, length, body));
         }
 
+        private static byte[] bytes(final int type, final int code, final long id, final long offset,
+            final long length, final long body) {
+            return ByteBuffer.allocate(HEADER).put((byte) 'K').put((byte) 'V').put((byte) 1).put((byte) type)
+                .putInt(code).putLong(id).putLong(offset).putLong(length).putLong(body).array();
+        }
+
+        /** A frame in one piece: nobody waits for the rest of it, however slow this thread is. */
         void frame(final int type, final int code, final long id, final long offset, final long length,
             final byte... body) throws IOException {
-            header(type, code, id, offset, length, body.length);
-            raw(body);
+            raw(ByteBuffer.allocate(HEADER + body.length).put(bytes(type, code, id, offset, length, body.length))
+                .put(body).array());
+        }
+
+        /** A write and its first bytes, in one piece. */
+        void write(final int handle, final long id, final long length, final byte... first) throws IOException {
+            raw(ByteBuffer.allocate(2 * HEADER + first.length).put(bytes(WRITE, handle, id, 0, length, 0))
+                .put(bytes(DATA, 0, id, 0, 0, first.length)).put(first).array());
         }
 
         /** The server's part of a handshake without a secret. */

@@ -159,6 +159,24 @@ class SegmentServerTest {
         }
     }
 
+    /** A client of this library does not even try without the secret. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 31, 32})
+    void shouldRefuseAProofThatIsNone(final int length) throws IOException {
+        serve(SegmentServerConfig.DEFAULT.withLimits(PATIENT).withSecret(SECRET));
+        try (ScriptedPeer.Peer peer = client()) {
+            final byte[] hello = new byte[36];
+            hello[0] = 1;
+            hello[1] = 1;
+            peer.frame(ScriptedPeer.HELLO, 0, 0, 0, 0, hello);
+            assertEquals(1, peer.expect(ScriptedPeer.CHALLENGE).body()[1], "it asks for the secret");
+            peer.frame(ScriptedPeer.PROOF, 0, 0, 0, 0, new byte[length]);
+
+            assertStatus(66, "did not prove", peer.next());
+            peer.awaitEnd();
+        }
+    }
+
     @Test
     void shouldRefuseAServerThatDoesNotKnowTheSecretThoughItAsksForIt() throws IOException {
         try (ScriptedPeer liar = new ScriptedPeer(peer -> {
@@ -229,6 +247,26 @@ class SegmentServerTest {
         assertArrayEquals(PatternBytes.of(1, SIZE), PatternBytes.copyOf(memory.segment()));
     }
 
+    @Test
+    void shouldTakeARequestOfTheGreatestLengthAndNoneThatIsLonger() throws IOException {
+        serve(SegmentServerConfig.DEFAULT.withLimits(
+            new ServerLimits(256, SIZE - 1, 1 << 20, 64, 0, 600_000, 600_000, 600_000)));
+        export(Permission.READ_WRITE);
+        try (ScriptedPeer.Peer peer = client()) {
+            peer.join();
+            peer.open(0, 1, TOKEN.bytes(), "s");
+            peer.frame(ScriptedPeer.WRITE, 0, 2, 0, SIZE - 1);
+            peer.frame(ScriptedPeer.DATA, 0, 2, 0, 0, PatternBytes.of(2, SIZE - 1));
+            assertStatus(0, "", peer.next());
+            peer.frame(ScriptedPeer.READ, 0, 3, 0, SIZE - 1);
+            assertArrayEquals(PatternBytes.of(2, SIZE - 1), peer.expect(ScriptedPeer.DATA).body());
+
+            peer.frame(ScriptedPeer.READ, 0, 4, 0, SIZE);
+            assertStatus(7, "longest", peer.next());
+            peer.awaitEnd();
+        }
+    }
+
     /** What a client must not say after its handshake, and what it is told. */
     @ParameterizedTest
     @CsvSource({"17, 0, 0, 1099511627776, 0, 7, 1099511627776", "18, 0, 0, 1099511627776, 0, 7, longest",
@@ -290,6 +328,25 @@ class SegmentServerTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"33, 3, 5, 5, of request 2 is due", "33, 2, 0, 5, byte 5 of 10", "33, 2, 6, 4, byte 5 of 10",
+        "33, 2, 5, 6, 6 bytes of data", "33, 2, 5, 0, 0 bytes of data", "21, 3, 0, 0, ABORT of request 3"})
+    void shouldRefuseDataThatIsNotDue(final int type, final long id, final long offset, final int length,
+        final String says) throws IOException {
+        export(Permission.READ_WRITE);
+        try (ScriptedPeer.Peer peer = client()) {
+            peer.join();
+            peer.open(0, 1, TOKEN.bytes(), "s");
+            peer.write(0, 2, 10, new byte[5]);
+            peer.frame(type, 0, id, offset, 0, new byte[length]);
+            assertStatus(9, says, peer.next());
+            peer.awaitEnd();
+        }
+        final byte[] expected = PatternBytes.of(1, SIZE);
+        Arrays.fill(expected, 0, 5, (byte) 0);
+        assertArrayEquals(expected, PatternBytes.copyOf(memory.segment()));
+    }
+
     @Test
     void shouldEndAWriteThatIsAborted() throws IOException {
         export(Permission.READ_WRITE);
@@ -327,11 +384,15 @@ class SegmentServerTest {
 
     @Test
     void shouldEndAHandshakeThatDoesNotBeginAndARequestThatDoesNotEnd() throws IOException {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 50, 50, 600_000)));
-        export(Permission.READ_WRITE);
+        serve(SegmentServerConfig.DEFAULT.withLimits(
+            new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 50, 600_000, 600_000)));
         try (ScriptedPeer.Peer silent = client()) {
             assertEquals(-1, silent.read());
         }
+        // The handshakes that follow take as long as they take.
+        serve(SegmentServerConfig.DEFAULT.withLimits(
+            new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 600_000, 50, 600_000)));
+        export(Permission.READ_WRITE);
         try (ScriptedPeer.Peer peer = client()) {
             peer.join();
             peer.raw(new byte[] {'K', 'V', 1});
@@ -340,26 +401,18 @@ class SegmentServerTest {
         try (ScriptedPeer.Peer peer = client()) {
             peer.join();
             peer.open(0, 1, TOKEN.bytes(), "s");
-            peer.frame(ScriptedPeer.WRITE, 0, 2, 0, 10);
-            peer.frame(ScriptedPeer.DATA, 0, 2, 0, 0, new byte[5]);
+            peer.write(0, 2, 10, new byte[5]);
             assertEquals(-1, peer.read());
         }
     }
 
     @Test
-    void shouldCloseAnIdleConnectionAndTheClientReconnects() {
-        serve(SegmentServerConfig.DEFAULT.withLimits(new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 5000, 600_000,
-            50)));
-        final ExportedSegment export = export(Permission.READ_WRITE);
-        try (TcpRig rig = new TcpRig(TcpRig.PLAIN.withRetry(TcpRetry.DEFAULT))) {
-            final Segment segment = rig.engine().openSegment(export.address(), TOKEN);
-            while (server.connections() > 0) {
-                Thread.onSpinWait();
-            }
-            rig.read(segment, 0, SIZE, 0).await();
-
-            assertEquals(2, rig.stats().connections());
-            assertEquals(0, rig.stats().lostConnections());
+    void shouldCloseAnIdleConnection() throws IOException {
+        serve(SegmentServerConfig.DEFAULT.withLimits(
+            new ServerLimits(256, 1L << 30, 1 << 20, 64, 0, 600_000, 600_000, 50)));
+        try (ScriptedPeer.Peer peer = client()) {
+            peer.join();
+            assertEquals(-1, peer.read());
         }
     }
 

@@ -51,6 +51,24 @@ class TcpConfigTest {
         refuses("15 bytes", () -> SharedSecret.of("x".repeat(15)));
     }
 
+    @Test
+    void shouldChangeOneSettingAndKeepTheOthers() {
+        final TcpTimeouts times = new TcpTimeouts(1, 2, 3);
+        final TcpRetry retry = new TcpRetry(4, 5, 6);
+        final SharedSecret secret = SharedSecret.of("a secret of more than 16 bytes");
+        final TcpConfig config = new TcpConfig(true, 2, 3, 5, 7000, 11, times, retry, secret);
+
+        assertEquals(new TcpConfig(true, 9, 8, 5, 7000, 11, times, retry, secret), config.withLanes(8, 9));
+        assertEquals(new TcpConfig(true, 2, 3, 8, 9000, 11, times, retry, secret), config.withWindow(8, 9000));
+        assertEquals(new TcpConfig(true, 2, 3, 5, 7000, 12, times, retry, secret), config.withSendBuffer(12));
+        assertEquals(new TcpConfig(true, 2, 3, 5, 7000, 11, TcpTimeouts.DEFAULT, retry, secret),
+            config.withTimeouts(TcpTimeouts.DEFAULT));
+        assertEquals(new TcpConfig(true, 2, 3, 5, 7000, 11, times, TcpRetry.DEFAULT, secret),
+            config.withRetry(TcpRetry.DEFAULT));
+        assertEquals(new TcpConfig(true, 2, 3, 5, 7000, 11, times, retry, null), config.withSecret(null));
+        assertEquals(new TcpConfig(false, 2, 3, 5, 7000, 11, times, retry, secret), config.withEnable(false));
+    }
+
     private static void refuses(final String words, final Executable call) {
         final String message = assertThrows(IllegalArgumentException.class, call).getMessage();
         assertTrue(message.contains(words), message);

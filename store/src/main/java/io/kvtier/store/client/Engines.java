@@ -176,19 +176,22 @@ final class Engines {
         }
     }
 
-    /** Values pass through memory of the host: a policy that only names others would lose all of them. */
+    /**
+     * Values pass through memory of the host of every kind, registered or not: a policy that leaves no way for some of
+     * it would lose them.
+     */
     private void requireAWay(final TransferEngine engine) {
         for (final SelectionRule rule : tent.selection().rules()) {
             if (rule.segment() == Segment.Kind.FILE && rule.memory().contains(MemoryKind.HOST)
                 && engine.capabilities().stream().noneMatch(one -> rule.transports().contains(one.kind())
-                && one.availability().available() && one.memory().contains(MemoryKind.HOST))) {
+                && one.availability().available() && one.memory().containsAll(Capability.HOST_MEMORY))) {
                 final StringBuilder found = new StringBuilder();
                 rule.transports().forEach(kind -> found.append("; ").append(kind.configName()).append(": ")
-                    .append(engine.availability(kind).available() ? "it does not move memory of the host"
+                    .append(engine.availability(kind).available() ? "it does not move all memory of the host"
                         : engine.availability(kind).reason()));
                 throw new StoreException(ErrorCode.INVALID_PARAMS, TentConfig.VARIABLE + ": policy '" + rule.name()
                     + "' gives files to " + rule.transports().stream().map(TransportKind::configName).toList()
-                    + ", none of which moves memory of a store here" + found + "; add posix behind them");
+                    + ", none of which moves all memory of a store here" + found + "; add posix behind them");
             }
         }
     }

@@ -1,8 +1,7 @@
 package io.kvtier.transport.rpc;
 
+import io.kvtier.transport.HandOver;
 import io.kvtier.transport.Uninterrupted;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -70,34 +69,11 @@ public final class RpcClient implements AutoCloseable {
         if (timeoutMs < 1) {
             throw new IllegalArgumentException("timeoutMs is " + timeoutMs + "; every call has a limit of at least 1");
         }
-        return Thread.currentThread().isVirtual() ? callApart(method, body, length, timeoutMs)
+        // A virtual thread's is made by one that nobody knows, and so nobody interrupts: the JDK would close its
+        // socket.
+        return Thread.currentThread().isVirtual()
+            ? HandOver.call(Thread::startVirtualThread, () -> callHere(method, body, length, timeoutMs))
             : callHere(method, body, length, timeoutMs);
-    }
-
-    /**
-     * On a virtual thread that nobody knows, and so nobody interrupts: the JDK would close its socket. That of the
-     * caller parks until it is done.
-     */
-    private byte[] callApart(final int method, final byte[] body, final int length, final long timeoutMs) {
-        final CompletableFuture<byte[]> reply = new CompletableFuture<>();
-        Thread.startVirtualThread(() -> {
-            try {
-                reply.complete(callHere(method, body, length, timeoutMs));
-            } catch (final RuntimeException | Error e) {
-                reply.completeExceptionally(e);
-            }
-        });
-        try {
-            return reply.join();
-        } catch (final CompletionException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            if (e.getCause() instanceof Error cause) {
-                throw cause;
-            }
-            throw e;
-        }
     }
 
     private byte[] callHere(final int method, final byte[] body, final int length, final long timeoutMs) {

@@ -260,6 +260,8 @@ final class ServerConnection implements FrameReader.Handler, Loop.Ready, Loop.Me
         connection.out().header(Wire.WELCOME, 0, 0, 0, 0, body.length);
         connection.out().body(body);
         state = State.OPEN;
+        // The loop looks at this connection next when its handshake would have been late.
+        loop.dueAt(frameNanos + TimeUnit.MILLISECONDS.toNanos(limits.idleMs()));
     }
 
     private static void expect(final FrameReader in, final int type) throws PeerException {

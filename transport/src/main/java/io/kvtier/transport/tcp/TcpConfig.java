@@ -106,8 +106,7 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      */
     public TcpConfig withTimeouts(final TcpTimeouts other) {
         return new TcpConfig(enable, ioThreads, lanesPerPeer, maxConcurrentTasks, chunkBytes, sendBufferBytes, other,
-            retry,
-            secret);
+            retry, secret);
     }
 
     /**
@@ -118,8 +117,7 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      */
     public TcpConfig withRetry(final TcpRetry other) {
         return new TcpConfig(enable, ioThreads, lanesPerPeer, maxConcurrentTasks, chunkBytes, sendBufferBytes,
-            timeouts, other,
-            secret);
+            timeouts, other, secret);
     }
 
     /**
@@ -130,8 +128,7 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      */
     public TcpConfig withSecret(final SharedSecret shared) {
         return new TcpConfig(enable, ioThreads, lanesPerPeer, maxConcurrentTasks, chunkBytes, sendBufferBytes,
-            timeouts, retry,
-            shared);
+            timeouts, retry, shared);
     }
 
     /**
@@ -142,7 +139,6 @@ public record TcpConfig(boolean enable, int ioThreads, int lanesPerPeer, int max
      */
     public TcpConfig withEnable(final boolean on) {
         return new TcpConfig(on, ioThreads, lanesPerPeer, maxConcurrentTasks, chunkBytes, sendBufferBytes, timeouts,
-            retry,
-            secret);
+            retry, secret);
     }
 }

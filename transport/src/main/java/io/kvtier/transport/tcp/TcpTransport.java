@@ -6,7 +6,9 @@ import io.kvtier.alloc.MemoryKind;
 import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.cuda.CudaContext;
 import io.kvtier.transport.Capability;
+import io.kvtier.transport.Closings;
 import io.kvtier.transport.Direction;
+import io.kvtier.transport.HandOver;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
@@ -26,7 +28,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -138,14 +139,11 @@ public final class TcpTransport implements Transport {
         }
         final TcpSegment segment = new TcpSegment(peer(host + ':' + target.address().port(), address),
             target.address(), target.token(), this::closed);
-        try {
-            return segment.peer().open(segment).join();
-        } catch (final CompletionException e) {
-            segment.close();
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            throw e;
+        try (Closings opened = new Closings()) {
+            opened.keep(segment, TcpSegment::close);
+            final TransportSegment open = HandOver.join(segment.peer().open(segment));
+            opened.stayOpen();
+            return open;
         }
     }
 
