@@ -39,6 +39,7 @@ class RpcInterruptTest {
             try (RpcServer server = echo(port)) {
                 assertEquals(port, server.address().getPort());
                 assertAnswered(client, virtual);
+                assertEquals(1, server.connections());
             }
         }
     }
