@@ -61,7 +61,7 @@ final class Snippets {
             .secret(SecurityFiles.secret(secretFile))   // the one of the master; without it: none
             .tls(tls)                                   // of SecurityFiles.tls(keystore, password, truststore), or null
             .memoryBytes(64L << 20)                     // lent to all; 0, the default, for a service that lends nothing
-            .timeouts(1_000, 10_000)                    // milliseconds for a call of the master, for a value
+            .timeouts(20_000, 60_000)                   // milliseconds for a call of the master, for a value
             .build());
     }
     // @end
