@@ -154,8 +154,8 @@ class OffloaderTest {
         final Counters counters = new Counters();
         try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
             sources.add(memory);
-            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> outcome), new Sources(),
-                counters, Long.MAX_VALUE, () -> { })) {
+            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> outcome),
+                new Sources(), counters, Long.MAX_VALUE, () -> { })) {
                 offloader.start();
                 while (told.isEmpty() && offloader.isRunning()) {
                     Thread.onSpinWait();
