@@ -35,6 +35,7 @@ import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.rpc.RpcServer;
 import io.kvtier.transport.rpc.RpcServerConfig;
@@ -256,8 +257,8 @@ class ConnectedStoreTest {
         try (RpcServer owner = RpcServer.start(RpcServerConfig.loopback(0),
             call -> call.reply(OwnerProtocol.reply(gone)))) {
             final ReadReply there = new ReadReply(1, 10, List.of(new Replica(1, ReplicaStatus.COMPLETE,
-                new ReplicaDescriptor.LocalDisk(new UUID(3, 4), 10, HostPort.of(null, owner.address())))), 0, false,
-                0, 600_000, DataType.UNKNOWN);
+                new ReplicaDescriptor.LocalDisk(new UUID(3, 4), 10,
+                    HostPort.of(null, owner.address()).toString()))), 0, false, 0, 600_000, DataType.UNKNOWN);
             final ConnectConfig config = cluster.config().build();
             final FaultyLink link = new FaultyLink(config);
             link.fault(new FaultyLink.Fault() {
