@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,6 +12,7 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -19,6 +21,7 @@ import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.tcp.SegmentServerConfig;
@@ -105,6 +108,29 @@ class BrokenMasterTest {
         }
         lenders.fault(FaultyLink.Exchange::pass);
         assertArrayEquals(VALUE, lender.getBytes(StoreContract.KEY).orElseThrow());
+    }
+
+    /** What nobody reads any more goes from the disk, and its room is used again. */
+    @Test
+    void shouldLetGoOfAValueOnItsDiskThatIsSaidToHaveAnotherSize() {
+        final ConnectedStore store = open(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20), null);
+        StoreContract.put(store, StoreContract.KEY, VALUE);
+        StoreContract.fillUntilOnDisk(store, StoreContract.KEY, 64 * UNIT);
+        link.fault(new Changed<>(ReadReply.class, reply -> new ReadReply(reply.version(), reply.size() + 1,
+            reply.replicas(), reply.held(), reply.checksummed(), reply.checksum(), reply.leaseMs(),
+            reply.dataType())));
+        assertEquals(GetOutcome.MISS, store.get(StoreContract.KEY, StoreContract.room(VALUE.length + 1)));
+        link.fault(FaultyLink.Exchange::pass);
+        assertFalse(store.exists(StoreContract.KEY));
+        // The room of what was removed is free when others have been stored.
+        final ObjectKey next = ObjectKey.of("next");
+        StoreContract.put(store, next, VALUE);
+        StoreContract.fillUntilOnDisk(store, next, 64 * UNIT);
+        ConnectedStoreTest.await(() -> store.masterStats().offloadsPending() == 0);
+        final long onDisk = store.find("", "").stream()
+            .filter(one -> store.stat(one.key()).orElseThrow().tiers().contains(ReplicaType.LOCAL_DISK))
+            .mapToLong(one -> (one.size() + UNIT - 1) / UNIT * UNIT).sum();
+        assertEquals(onDisk, store.stats().disk().usedBytes());
     }
 
     /** Who waits for those inside before memory is taken back would wait for one that never leaves. */

@@ -213,6 +213,35 @@ class ConnectedStoreTest {
         assertFalse(client.exists(KEY), "the owner has told the master");
     }
 
+    /** What could not be read keeps nothing of the memory into which values are read for others. */
+    @Test
+    void shouldReadForOthersInLittleMemoryAfterAReadThatFailed() {
+        final Faults faults = new Faults();
+        cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).stagingBytes(2 * UNIT)
+            .shm(false), faults);
+        final ConnectedStore client = cluster.join(config -> config);
+        final byte[] value = PatternBytes.of(2, UNIT + 1);
+        StoreContract.put(client, KEY, PatternBytes.of(1, UNIT + 1));
+        StoreContract.put(client, key(1), value);
+        StoreContract.fillUntilOnDisk(client, KEY, 64 * UNIT);
+        StoreContract.fillUntilOnDisk(client, key(1), 64 * UNIT);
+        awaitQuiet(client);
+        faults.failNth(Faults.Call.READ, 1, Errno.EIO);
+        assertEquals(GetOutcome.MISS, client.get(KEY, room(UNIT + 1)));
+        final MemorySegment target = room(UNIT + 1);
+        assertTrue(client.get(key(1), target).hit());
+        assertArrayEquals(value, PatternBytes.copyOf(target));
+    }
+
+    @Test
+    void shouldReadAnEmptyValueFromTheDiskOfAnotherClient() {
+        cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).shm(false));
+        final ConnectedStore client = cluster.join(config -> config);
+        StoreContract.put(client, KEY, new byte[0]);
+        StoreContract.fillUntilOnDisk(client, KEY, 64 * UNIT);
+        assertEquals(new GetOutcome(true, 0, ReplicaType.LOCAL_DISK), client.get(KEY, room(0)));
+    }
+
     @Test
     void shouldMissWhatIsTooLargeForTheOwnersMemory() {
         cluster.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20).stagingBytes(UNIT).shm(false));

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.store.BatchResult;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
@@ -18,6 +19,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;
+import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import java.lang.foreign.MemorySegment;
@@ -28,12 +30,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Bytes that are moved too late count for nothing, in both directions, and the rest goes on. */
 @ExtendWith(LeakCheck.class)
 class LeaseAndDeadlineTest {
     private static final ObjectKey KEY = ObjectKey.of("key");
     private static final byte[] VALUE = PatternBytes.of(1, 50_000);
+    private static final long SHORT_MS = 50;
+    private static final long LONG_MS = 600_000;
 
     private final Cluster cluster = new Cluster(Cluster.settings(1, 0));
     private FaultyLink link;
@@ -80,6 +86,47 @@ class LeaseAndDeadlineTest {
         assertEquals(3, reads.get());
         assertEquals(1, client.stats().memory().hits(), "what came too late is no hit");
         assertEquals(2, client.stats().lateReads());
+    }
+
+    /** The master may have begun to count as soon as it was asked. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldCountALeaseFromBeforeTheMasterWasAsked(final boolean batch) {
+        StoreContract.put(client, KEY, VALUE);
+        final AtomicInteger answers = new AtomicInteger();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (!(exchange.command() instanceof ReadStart || exchange.command() instanceof Batch<?>)) {
+                    return exchange.pass();
+                }
+                final boolean first = answers.incrementAndGet() == 1;
+                final long asked = System.nanoTime();
+                @SuppressWarnings("unchecked") // The change keeps the type of the answer.
+                final R reply = (R) leased(exchange.pass(), first ? SHORT_MS : LONG_MS);
+                while (first && System.nanoTime() - asked < TimeUnit.MILLISECONDS.toNanos(SHORT_MS)) {
+                    Thread.onSpinWait();
+                }
+                return reply;
+            }
+        });
+        final MemorySegment target = StoreContract.room(VALUE.length);
+        assertTrue(batch ? client.getBatch(List.of(Store.Item.of(KEY, target))).getFirst().orThrow().hit()
+            : client.get(KEY, target).hit());
+        assertArrayEquals(VALUE, PatternBytes.copyOf(target));
+        assertEquals(2, answers.get());
+        assertEquals(1, client.stats().lateReads());
+    }
+
+    /** Answers to reads, alone or in a batch, with another lease. */
+    private static Object leased(final Object reply, final long leaseMs) {
+        return switch (reply) {
+            case List<?> results -> results.stream().map(result -> new BatchResult<>(
+                leased(((BatchResult<?>) result).orThrow(), leaseMs), null)).toList();
+            case ReadReply read -> new ReadReply(read.version(), read.size(), read.replicas(), read.held(),
+                read.checksummed(), read.checksum(), leaseMs, read.dataType());
+            default -> throw new AssertionError(reply);
+        };
     }
 
     @Test

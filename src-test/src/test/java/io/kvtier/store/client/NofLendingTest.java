@@ -14,6 +14,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
+import io.kvtier.store.NofConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
@@ -21,6 +22,9 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.master.state.MasterSettings;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.transport.file.FileOpener;
@@ -28,6 +32,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -65,7 +70,9 @@ class NofLendingTest {
 
     @AfterEach
     void close() {
-        cluster.close();
+        if (cluster != null) {
+            cluster.close();
+        }
     }
 
     private Path device() {
@@ -157,6 +164,32 @@ class NofLendingTest {
             .putTimeoutMs(0));
         ConnectedStoreTest.await(() -> again.masterStats().nofCapacity() == DEVICE_BYTES - 4096);
         assertEquals(PutOutcome.NO_SPACE, again.put(KEY, NOF_ONLY, MemorySegment.ofArray(VALUE)));
+    }
+
+    /** Somebody may have been sent to it meanwhile. */
+    @Test
+    void shouldLetADeviceRestThoughTheAnswerToItsFirstLendingWasLost() {
+        final List<Boolean> fresh = new ArrayList<>();
+        final Master master = new Master() {
+            @Override
+            @SuppressWarnings("unchecked") // Each command is given the answer of its type.
+            public <R> R apply(final Command<R> command) {
+                if (!(command instanceof SegmentCommand.Mount mount)) {
+                    return (R) List.of();
+                }
+                fresh.add(mount.spec().fresh());
+                if (fresh.size() == 1) {
+                    throw new StoreException(ErrorCode.RPC_FAIL, "lost");
+                }
+                return (R) Ack.OK;
+            }
+        };
+        try (LentDevices devices = LentDevices.open(new UUID(1, 2), master,
+            new NofConfig(List.of(new NofConfig.Device(device(), DEVICE_BYTES)), 10_000, 1_000), FileOpener.POSIX)) {
+            assertThrows(StoreException.class, devices::mount);
+            devices.mount();
+        }
+        assertEquals(List.of(true, false), fresh);
     }
 
     @Test

@@ -285,6 +285,22 @@ class NofStoreTest {
         assertArrayEquals(VALUE, client.getBytes(KEY).orElseThrow());
     }
 
+    /** A device that lost what it has in its cache would else have an earlier value's bytes there. */
+    @Test
+    void shouldStoreNothingThatIsNotDurableOnEachOfItsDevices() {
+        lendDevice();
+        cluster.join(config -> config.nofDevice(device("second"), DEVICE_BYTES));
+        final Faults faults = new Faults();
+        final ConnectedStore client = cluster.join(config -> config, faults);
+        assertEquals(PutOutcome.STORED, put(client, KEY, NOF_ONLY.withNofReplicas(2), VALUE));
+        assertEquals(2, faults.count(Call.SYNC));
+        faults.failNth(Call.SYNC, 2, Errno.EIO);
+        assertEquals(ErrorCode.TRANSFER_FAIL, assertThrows(StoreException.class,
+            () -> put(client, ObjectKey.of("other"), NOF_ONLY.withNofReplicas(2), VALUE)).code());
+        assertFalse(client.exists(ObjectKey.of("other")));
+        assertUsed(client, 0, 32_768);
+    }
+
     @Test
     void shouldStoreNothingOfAMixtureWhenMemoryCannotBeReached() {
         lendDevice();

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -44,12 +45,15 @@ class OwnerReadsTest {
     private final TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT, List.of(transport));
     private final RemoteSegments segments = new RemoteSegments(engine);
     private final Staging staging = new Staging();
+    private final Counters counters = new Counters();
     private final OwnerReads reads = new OwnerReads(owner -> RpcClientConfig.of(owner.host(), owner.port(), "test"),
-        new OwnerReads.Reach(engine, segments, staging, new Counters(), LIMIT_MS, LIMIT_MS));
+        new OwnerReads.Reach(engine, segments, staging, counters, LIMIT_MS, LIMIT_MS));
     private final SegmentAddress memory =
         new SegmentAddress(UUID.randomUUID(), "tcp://127.0.0.1:1/s", AccessToken.NONE);
     private final LinkedBlockingQueue<Long> released = new LinkedBlockingQueue<>();
     private final List<RpcServer> owners = new ArrayList<>();
+    /** For which an owner keeps what it was asked for. */
+    private volatile long leaseMs = LIMIT_MS;
 
     @AfterEach
     void close() {
@@ -75,7 +79,7 @@ class OwnerReadsTest {
         }
         final List<OwnerProtocol.Placed> placed = OwnerProtocol.readRequest(call.body()).stream()
             .map(one -> new OwnerProtocol.Placed(OwnerProtocol.OK, 0)).toList();
-        call.reply(OwnerProtocol.reply(new OwnerProtocol.Reply(BATCH, LIMIT_MS, memory, placed)));
+        call.reply(OwnerProtocol.reply(new OwnerProtocol.Reply(BATCH, leaseMs, memory, placed)));
     }
 
     private static OwnerReads.Wanted wanted(final MemorySegment target) {
@@ -100,6 +104,19 @@ class OwnerReadsTest {
         assertThrows(IllegalStateException.class, () -> moves.get(0).finish());
         assertEquals(null, moves.get(1).finish());
 
+        assertEquals(BATCH, released.take());
+    }
+
+    /** The place may be another value's by then. */
+    @Test
+    void shouldNotTakeBytesForAValueThatItsOwnerKeptNoLonger() throws Exception {
+        leaseMs = 0;
+        final List<Move> moves = read(owner(), MemorySegment.ofArray(new byte[SIZE]));
+        transport.slices().forEach(Slice::completed);
+
+        assertNotNull(moves.getFirst().finish());
+
+        assertEquals(0, counters.diskHits.sum(), "what came too late is no hit");
         assertEquals(BATCH, released.take());
     }
 
