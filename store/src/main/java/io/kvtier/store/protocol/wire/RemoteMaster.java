@@ -217,9 +217,10 @@ public final class RemoteMaster implements Master, AutoCloseable {
             }
         }
 
+        /** After an attempt of which nobody knows only what is repeatable goes on, so the last one counts alone. */
         private boolean mayGoOn(final RpcStatus status) {
             return switch (status) {
-                case UNREACHABLE, BUSY, SHUTTING_DOWN -> repeatable || !mayBeDone;
+                case UNREACHABLE, BUSY, SHUTTING_DOWN -> true;
                 case DISCONNECTED -> repeatable;
                 default -> false;
             };
