@@ -12,6 +12,7 @@ import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
@@ -20,11 +21,15 @@ final class Cluster implements AutoCloseable {
     /** Long enough for a busy machine, short enough to be waited for. */
     static final long LEASE_MS = 1_000;
 
+    /** Not of those that the system gives to whoever names none: between two masters somebody could get the port. */
+    private static final int FIRST_PORT = 20_000;
+    private static final int LAST_PORT = 32_000;
+
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private MasterServer master;
 
     Cluster(final MasterSettings settings) {
-        startMaster(settings, 0);
+        startMaster(settings);
     }
 
     /** A master with these watermarks for memory. */
@@ -36,6 +41,19 @@ final class Cluster implements AutoCloseable {
         return new MasterSettings(new MasterSettings.Eviction(highWatermark, ratio, highWatermark, ratio, true),
             LEASE_MS, true, 1_000, new MasterSettings.Liveness(clientTtlMs, 30_000, 600_000, 3),
             MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
+    }
+
+    private void startMaster(final MasterSettings settings) {
+        for (int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);; port++) {
+            try {
+                startMaster(settings, port);
+                return;
+            } catch (final UncheckedIOException e) {
+                if (port >= LAST_PORT) {
+                    throw e;
+                }
+            }
+        }
     }
 
     private void startMaster(final MasterSettings settings, final int port) {
