@@ -25,8 +25,10 @@ import io.kvtier.store.protocol.TaskCommand.MarkTask;
 import io.kvtier.store.protocol.TaskCommand.QueryDrain;
 import io.kvtier.store.protocol.TaskCommand.Task;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -267,6 +269,19 @@ class DrainTest {
     }
 
     @Test
+    void shouldKeepAsManyReplicasWhileThereIsASegmentWithoutOne() {
+        // The segment with the other replica is the emptier one.
+        rig.storeIn("filler", 1 << 12, "c");
+        rig.storeIn("k", 64, "a", "b");
+        final long id = drain("a");
+        rig.advance(10);
+        tryAll(true);
+        rig.advance(10);
+        assertEquals(DrainStatus.SUCCEEDED, info(id).status());
+        assertEquals(Set.of("b", "c"), rig.places("k"));
+    }
+
+    @Test
     void shouldWaitForWritesAndReadersInTheSegment() {
         final PutStartReply.Started put = rig.started(rig.put(TenantRig.ANN, "w", 64,
             PutOptions.DEFAULT.withPreferredSegments("a"), false));
@@ -286,6 +301,33 @@ class DrainTest {
         rig.apply(new ObjectCommand.ReadDone(TenantRig.key("r"), held.held()));
         rig.advance(10);
         assertEquals(new DrainInfo(id, List.of("a"), DrainStatus.SUCCEEDED, 2, 0, 0), info(id));
+    }
+
+    /** What could not be moved, and is removed then, goes by itself. */
+    @Test
+    void shouldWaitForReadersOfWhatWasRemovedAfterItCouldNotBeMoved() {
+        rig.storeIn("failing", 64, "a");
+        rig.storeIn("slow", 64, "a");
+        final long id = drain("a");
+        rig.advance(10);
+        final Map<String, Task> tasks =
+            fetch().stream().collect(Collectors.toMap(task -> task.key().key(), task -> task));
+        rig.apply(new MarkTask(TenantRig.ANN, tasks.get("failing").id(), false, "broken"));
+        for (int i = 0; i < 2; i++) {
+            rig.advance(Drains.RETRY_MS);
+            rig.advance(Drains.RETRY_MS);
+            tryAll(false);
+        }
+        rig.advance(10);
+        final long held =
+            rig.apply(new ObjectCommand.ReadStart(TenantRig.key("failing"), true)).held();
+        rig.remove("failing");
+        rig.carryOut(TenantRig.ANN, tasks.get("slow"));
+        rig.advance(TenantRig.LEASE_MS);
+        assertEquals(new DrainInfo(id, List.of("a"), DrainStatus.RUNNING, 1, 1, 0), info(id));
+        assertEquals(Ack.OK, rig.apply(new ObjectCommand.ReadDone(TenantRig.key("failing"), held)));
+        rig.advance(10);
+        assertEquals(DrainStatus.SUCCEEDED, info(id).status());
     }
 
     @Test

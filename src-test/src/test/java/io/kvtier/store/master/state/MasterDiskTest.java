@@ -103,6 +103,20 @@ class MasterDiskTest {
         assertEquals(0, rig.stats().memoryUsed());
     }
 
+    /** A use counts for longer than its lease. */
+    @Test
+    void shouldKeepTheMemoryOfWhatIsUsedWhileItIsCopiedDownForLong() {
+        lendMemoryAndDisk();
+        rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
+        rig.evict(1, 1);
+        final List<OffloadTask> tasks = rig.fetch(ALICE);
+        rig.read("key0");
+        rig.pass(LEASE_MS);
+        tasks.forEach(task -> assertEquals(Ack.OK, rig.offloaded(ALICE, task, OffloadResult.STORED)));
+        assertEquals(1, replicas(rig.query("key0"), ReplicaType.MEMORY));
+        assertEquals(0, replicas(rig.query("key1"), ReplicaType.MEMORY));
+    }
+
     @Test
     void shouldCopyNothingDownThatIsRemovedMeanwhile() {
         lendMemoryAndDisk();

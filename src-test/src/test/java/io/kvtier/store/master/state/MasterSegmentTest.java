@@ -14,6 +14,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
@@ -21,6 +22,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
@@ -405,5 +407,21 @@ class MasterSegmentTest {
         rig.disk(ALICE);
         rig.memory(ALICE, "memory", 16 * UNIT);
         assertEquals(ClientStatus.OK, rig.ping(ALICE, "host"));
+    }
+
+    /** Who comes under ever new names does not fill the memory. */
+    @Test
+    void shouldRememberOnlyTheLastOfThoseThatWereTakenForDead() {
+        final Clients clients = new Clients(CLIENT_TTL_MS);
+        for (int i = 0; i < 100_000; i++) {
+            clients.appeared(new UUID(1, i), 0);
+        }
+        int dead = 0;
+        while (clients.nextExpired(CLIENT_TTL_MS) != null) {
+            dead++;
+        }
+        assertEquals(100_000, dead);
+        assertThrows(StoreException.class, () -> clients.checkLender(new UUID(1, 99_999)));
+        clients.checkLender(new UUID(1, 0));
     }
 }

@@ -6,6 +6,8 @@ import static io.kvtier.store.master.state.MasterRig.LEASE_MS;
 import static io.kvtier.store.master.state.MasterRig.RELEASE_MS;
 import static io.kvtier.store.master.state.MasterRig.UNIT;
 import static io.kvtier.store.master.state.MasterRig.key;
+import static io.kvtier.store.master.state.MasterRig.memoryReplicas;
+import static io.kvtier.store.master.state.MasterRig.replicas;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -22,6 +24,8 @@ import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
+import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -139,6 +143,21 @@ class MasterUpsertTest {
         assertEquals(Ack.OK, rig.apply(new ObjectCommand.ReadDone(key("key"), read.held())));
         assertEquals(UNIT, rig.stats().memoryUsed());
         assertEquals(0, rig.stats().heldReplicas());
+    }
+
+    @Test
+    void shouldNotOverwriteInMemoryWhatIsToLieOnABlockDeviceToo() {
+        rig.memory(ALICE, "memory", 3 * UNIT);
+        rig.nof(ALICE, "device", 3 * UNIT);
+        final long first = rig.put(ALICE, "key", UNIT);
+        final PutStartReply.Started second =
+            rig.replacing(BOB, "key", UNIT, PutOptions.DEFAULT.withNofReplicas(1));
+        assertEquals(2, second.replicas().size());
+        assertEquals(first, rig.query("key").version(), "readable until then");
+        assertEquals(Ack.OK, rig.end(BOB, "key", second.version()));
+        final ReadReply object = rig.query("key");
+        assertEquals(List.of(1L, 1L), List.of(memoryReplicas(object), replicas(object, ReplicaType.NOF)));
+        assertEquals(List.of(UNIT, UNIT), List.of(rig.stats().memoryUsed(), rig.stats().nofUsed()));
     }
 
     @Test
