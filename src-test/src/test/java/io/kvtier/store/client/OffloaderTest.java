@@ -11,16 +11,20 @@ import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.DataType;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.store.storage.StorageBackend;
+import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.transport.AccessToken;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Proxy;
@@ -30,9 +34,12 @@ import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the offloader does when the memory that it copies from is gone. */
 @ExtendWith(LeakCheck.class)
@@ -44,6 +51,8 @@ class OffloaderTest {
     private Path directory;
     private final Queue<MemoryRegion> sources = new ConcurrentLinkedQueue<>();
     private final List<OffloadResult> told = new CopyOnWriteArrayList<>();
+    /** Of the value, as the master knows it; 0 for none. */
+    private volatile long version;
 
     /** A master with one value after the other to be offloaded, of which each lies in the next source. */
     private final class Tasks implements Master {
@@ -56,6 +65,8 @@ class OffloaderTest {
                     told.add(done.result());
                     yield Ack.OK;
                 }
+                case ObjectCommand.Query query -> version == 0 ? ReadReply.NOT_FOUND
+                    : new ReadReply(version, SIZE, List.of(), 0, false, 0, 0, DataType.UNKNOWN);
                 default -> throw new AssertionError(command);
             };
         }
@@ -102,15 +113,16 @@ class OffloaderTest {
         }
     }
 
-    /** A disk on which everything is stored. */
-    private static StorageBackend disk() {
+    /** A disk on which this becomes of everything. */
+    private static StorageBackend disk(final Function<StorageBackend.Owner, Outcome> outcome) {
         return (StorageBackend) Proxy.newProxyInstance(OffloaderTest.class.getClassLoader(),
             new Class<?>[] {StorageBackend.class}, (proxy, method, arguments) -> {
                 if (!method.getName().equals("store")) {
                     throw new AssertionError(method.getName());
                 }
                 return ((List<?>) arguments[0]).stream()
-                    .map(item -> new StorageBackend.Result(StorageBackend.Outcome.STORED, 0, null)).toList();
+                    .map(item -> new StorageBackend.Result(outcome.apply(
+                        (StorageBackend.Owner) arguments[1]), 0, null)).toList();
             });
     }
 
@@ -123,8 +135,8 @@ class OffloaderTest {
             }
             sources.add(cut);
             sources.add(good);
-            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(), new Sources(),
-                new Counters(), Long.MAX_VALUE, () -> { })) {
+            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> Outcome.STORED),
+                new Sources(), new Counters(), Long.MAX_VALUE, () -> { })) {
                 offloader.start();
                 while (told.size() < 2 && offloader.isRunning()) {
                     Thread.onSpinWait();
@@ -132,5 +144,44 @@ class OffloaderTest {
             }
             assertEquals(List.of(OffloadResult.DISK_FAILED, OffloadResult.STORED), told);
         }
+    }
+
+    /** A disk that failed is sent nothing for a while; one that has no room for a value is, but not that one. */
+    @ParameterizedTest
+    @CsvSource({"STORED,STORED", "REMOVED_MEANWHILE,OBSOLETE", "TOO_LARGE,VALUE_REFUSED", "NO_SPACE,VALUE_REFUSED",
+        "FAILED,DISK_FAILED"})
+    void shouldTellTheMasterWhatBecameOfAValue(final Outcome outcome, final OffloadResult expected) {
+        final Counters counters = new Counters();
+        try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
+            sources.add(memory);
+            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> outcome),
+                new Sources(), counters, Long.MAX_VALUE, () -> { })) {
+                offloader.start();
+                while (told.isEmpty() && offloader.isRunning()) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+        assertEquals(List.of(expected), told);
+        assertEquals(outcome == Outcome.STORED ? SIZE : 0, counters.diskWrittenBytes.sum());
+    }
+
+    /** It is no longer the value, or there is none, when the master knows another version. */
+    @ParameterizedTest
+    @CsvSource({"0,OBSOLETE", "1,STORED", "2,OBSOLETE"})
+    void shouldWantOnlyTheVersionThatTheMasterKnows(final long known, final OffloadResult expected) {
+        version = known;
+        try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
+            sources.add(memory);
+            try (Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner ->
+                owner.isCurrent(ObjectKey.of("key"), 1) ? Outcome.STORED : Outcome.REMOVED_MEANWHILE), new Sources(),
+                new Counters(), Long.MAX_VALUE, () -> { })) {
+                offloader.start();
+                while (told.isEmpty() && offloader.isRunning()) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+        assertEquals(List.of(expected), told);
     }
 }
