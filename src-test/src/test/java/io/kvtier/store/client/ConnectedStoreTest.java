@@ -17,6 +17,7 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.DataType;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
@@ -28,9 +29,16 @@ import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.SharedSecret;
+import io.kvtier.transport.rpc.RpcServer;
+import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -240,6 +248,31 @@ class ConnectedStoreTest {
         StoreContract.put(client, KEY, new byte[0]);
         StoreContract.fillUntilOnDisk(client, KEY, 64 * UNIT);
         assertEquals(new GetOutcome(true, 0, ReplicaType.LOCAL_DISK), client.get(KEY, room(0)));
+    }
+
+    @Test
+    void shouldEndItsConnectionsToOwnersOfDisksWhenClosed() throws IOException {
+        final OwnerProtocol.Reply gone = new OwnerProtocol.Reply(0, 1_000, SegmentAddress.local(new UUID(1, 2)),
+            List.of(new OwnerProtocol.Placed(OwnerProtocol.GONE, 0)));
+        try (RpcServer owner = RpcServer.start(RpcServerConfig.loopback(0),
+            call -> call.reply(OwnerProtocol.reply(gone)))) {
+            final ReadReply there = new ReadReply(1, 10, List.of(new Replica(1, ReplicaStatus.COMPLETE,
+                new ReplicaDescriptor.LocalDisk(new UUID(3, 4), 10, HostPort.of(null, owner.address())))), 0, false,
+                0, 600_000, DataType.UNKNOWN);
+            final ConnectConfig config = cluster.config().build();
+            final FaultyLink link = new FaultyLink(config);
+            link.fault(new FaultyLink.Fault() {
+                @Override
+                public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                    return exchange.change(ReadReply.class, reply -> there);
+                }
+            });
+            try (ConnectedStore client = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+                assertEquals(GetOutcome.MISS, client.get(KEY, room(10)));
+                assertEquals(1, owner.connections());
+            }
+            await(() -> owner.connections() == 0);
+        }
     }
 
     @Test
