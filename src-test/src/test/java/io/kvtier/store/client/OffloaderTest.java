@@ -1,6 +1,8 @@
 package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.MemoryRegion;
@@ -12,7 +14,9 @@ import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.store.DataType;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
@@ -53,6 +57,8 @@ class OffloaderTest {
     private final List<OffloadResult> told = new CopyOnWriteArrayList<>();
     /** Of the value, as the master knows it; 0 for none. */
     private volatile long version;
+    /** Whether the master cannot be told how an offload ended. */
+    private volatile boolean lost;
 
     /** A master with one value after the other to be offloaded, of which each lies in the next source. */
     private final class Tasks implements Master {
@@ -63,6 +69,9 @@ class OffloaderTest {
                 case DiskCommand.FetchOffloads fetch -> sources.isEmpty() ? List.of() : List.of(task());
                 case DiskCommand.OffloadDone done -> {
                     told.add(done.result());
+                    if (lost) {
+                        throw new StoreException(ErrorCode.RPC_FAIL, "lost");
+                    }
                     yield Ack.OK;
                 }
                 case ObjectCommand.Query query -> version == 0 ? ReadReply.NOT_FOUND
@@ -183,5 +192,25 @@ class OffloaderTest {
             }
         }
         assertEquals(List.of(expected), told);
+    }
+
+    /** The disk is mounted once more then, so that what lies on it is known. */
+    @Test
+    void shouldSayThatTheMasterDoesNotKnowAllWhenItCouldNotBeTold() {
+        lost = true;
+        try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
+            sources.add(memory);
+            final Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> Outcome.STORED),
+                new Sources(), new Counters(), Long.MAX_VALUE, () -> { });
+            try (offloader) {
+                assertFalse(offloader.takeUnsettled());
+                offloader.start();
+                while (told.isEmpty() && offloader.isRunning()) {
+                    Thread.onSpinWait();
+                }
+            }
+            assertTrue(offloader.takeUnsettled());
+            assertFalse(offloader.takeUnsettled(), "said once");
+        }
     }
 }

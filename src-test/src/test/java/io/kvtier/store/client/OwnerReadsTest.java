@@ -54,6 +54,7 @@ class OwnerReadsTest {
     private final List<RpcServer> owners = new ArrayList<>();
     /** For which an owner keeps what it was asked for. */
     private volatile long leaseMs = LIMIT_MS;
+    private volatile int mostAnswers = OwnerProtocol.MAX_ITEMS;
 
     @AfterEach
     void close() {
@@ -78,7 +79,7 @@ class OwnerReadsTest {
             return;
         }
         final List<OwnerProtocol.Placed> placed = OwnerProtocol.readRequest(call.body()).stream()
-            .map(one -> new OwnerProtocol.Placed(OwnerProtocol.OK, 0)).toList();
+            .limit(mostAnswers).map(one -> new OwnerProtocol.Placed(OwnerProtocol.OK, 0)).toList();
         call.reply(OwnerProtocol.reply(new OwnerProtocol.Reply(BATCH, leaseMs, memory, placed)));
     }
 
@@ -105,6 +106,22 @@ class OwnerReadsTest {
         assertEquals(null, moves.get(1).finish());
 
         assertEquals(BATCH, released.take());
+    }
+
+    /** Which of the values is meant by an answer is not sure then. */
+    @Test
+    void shouldTakeNothingFromAnOwnerThatAnswersForFewerValuesThanItWasAskedFor() throws Exception {
+        mostAnswers = 1;
+        try {
+            for (final Move move : read(owner(), MemorySegment.ofArray(new byte[SIZE]),
+                MemorySegment.ofArray(new byte[SIZE]))) {
+                final String problem = move.finish();
+                assertTrue(problem.contains("1 values; asked was for 2"), problem);
+            }
+            assertEquals(List.of(), transport.slices());
+        } finally {
+            transport.slices().forEach(Slice::completed);
+        }
     }
 
     /** The place may be another value's by then. */
