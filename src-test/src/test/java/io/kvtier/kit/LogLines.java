@@ -1,5 +1,8 @@
 package io.kvtier.kit;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
@@ -37,5 +40,19 @@ public final class LogLines extends Handler implements AutoCloseable {
     public void close() {
         logger.removeHandler(this);
         logger.setUseParentHandlers(true);
+    }
+
+    /**
+     * That what happened so often was said at the first time and whenever it had doubled, in whatever order by several
+     * threads; how often it happened is the machine's affair.
+     *
+     * @param said the lines.
+     */
+    public static void assertDoubling(final List<String> said) {
+        assertFalse(said.isEmpty());
+        for (int i = 0; i < said.size(); i++) {
+            final String count = "(" + (1L << i) + " so far)";
+            assertTrue(said.stream().anyMatch(line -> line.contains(count)), said.toString());
+        }
     }
 }

@@ -37,7 +37,6 @@ class RpcCrowdTest {
     private static final int LARGE = 3;
     private static final int LARGE_BYTES = 8 << 20;
     /** Lines that a log has of something that happened ten thousand times: the 1st, 2nd, 4th, ... 8,192nd. */
-    private static final int DOUBLINGS = 14;
 
     @TempDir
     private Path directory;
@@ -156,10 +155,8 @@ class RpcCrowdTest {
                     assertServed(known);
                 }
             }
-            final List<String> refusals = log.with("too many connections; the limit is 200");
-            assertTrue(!refusals.isEmpty() && refusals.size() <= DOUBLINGS, refusals.toString());
-            final List<String> late = log.with("a handshake was not over in time");
-            assertTrue(!late.isEmpty() && late.size() <= DOUBLINGS, late.toString());
+            LogLines.assertDoubling(log.with("too many connections; the limit is 200"));
+            LogLines.assertDoubling(log.with("a handshake was not over in time"));
         }
     }
 
@@ -196,7 +193,7 @@ class RpcCrowdTest {
             final List<String> said =
                 read(err).lines().filter(line -> line.contains("could not be accepted")).toList();
             assertTrue(said.getFirst().contains("ulimit -n"), said.toString());
-            assertTrue(said.size() < DOUBLINGS, said.toString());
+            LogLines.assertDoubling(said);
         } finally {
             process.destroyForcibly();
         }
