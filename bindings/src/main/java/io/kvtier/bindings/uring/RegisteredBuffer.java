@@ -33,7 +33,7 @@ public final class RegisteredBuffer extends RingResource implements AutoCloseabl
     /**
      * Takes the memory off the ring. A second call does nothing.
      *
-     * @throws IllegalStateException when operations on it have not been reaped; it then stays registered.
+     * @throws IllegalStateException when operations on it have not ended; it then stays registered.
      */
     @Override
     public void close() {

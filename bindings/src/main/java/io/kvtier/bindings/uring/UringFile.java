@@ -35,7 +35,7 @@ public final class UringFile extends RingResource implements AutoCloseable {
     /**
      * Takes the file off the ring. A second call does nothing.
      *
-     * @throws IllegalStateException when operations on it have not been reaped; it then stays attached.
+     * @throws IllegalStateException when operations on it have not ended; it then stays attached.
      */
     @Override
     public void close() {
