@@ -18,6 +18,9 @@ import io.kvtier.store.StoreException;
  *   a(b|c?)*^$     a(?:LOOK b|LOOK c?)*(?:LOOK ^)(?:LOOK $)
  * </pre>
  *
+ * <p>It looks at whole characters: what takes no room is not found between the two halves of a surrogate pair, where
+ * the library finds some of it and not other.
+ *
  * <p>Refused is what this cannot be done with: references to what a group has matched, the mode in which white space
  * and comments are passed over, under which brackets mean nothing, and boundaries of graphemes.
  *
