@@ -61,7 +61,8 @@ final class DiskRead implements Move {
             read = new DiskRead(tier, key, replicaId, lease, room, receiver);
             read.transfer = lease.read(room.slice(), alone);
             return read;
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // An Error too: no memory is left for staging, say.
             if (read == null) {
                 lease.close();
             } else {

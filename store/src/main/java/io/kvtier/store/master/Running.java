@@ -2,8 +2,8 @@ package io.kvtier.store.master;
 
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.master.state.StateMachine;
 import io.kvtier.store.protocol.Command;
