@@ -302,7 +302,7 @@ class ReplicationsTest {
             List.of(new TcpTransport(TcpConfig.DEFAULT))); Staging staging = new Staging();
              RemoteSegments segments = new RemoteSegments(engine)) {
             assertNull(new ConnectedMemory(new LentMemory(null, "none", 0, null), segments, engine, staging)
-                .startRead(place, 0, VALUE.length, List.of(found), 20_000).finish());
+                .startRead(place, 0, VALUE.length, List.of(found), 20_000, true).finish());
         }
         return PatternBytes.copyOf(found);
     }

@@ -57,13 +57,13 @@ class ThreadsThatLiveOnTest {
     private static final class Cut implements ReplicaMemory {
         @Override
         public Move startRead(final ReplicaDescriptor.Memory replica, final long offset, final long length,
-            final List<MemorySegment> target, final long timeoutMs) {
+            final List<MemorySegment> target, final long timeoutMs, final boolean alone) {
             throw new InternalError(CUT);
         }
 
         @Override
         public Move startWrite(final List<ReplicaDescriptor.Memory> replicas, final List<MemorySegment> source,
-            final long timeoutMs) {
+            final long timeoutMs, final boolean alone) {
             throw new InternalError(CUT);
         }
 

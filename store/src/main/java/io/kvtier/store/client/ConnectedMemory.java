@@ -28,7 +28,7 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
 
     @Override
     public Move startRead(final ReplicaDescriptor.Memory replica, final long offset, final long length,
-        final List<MemorySegment> target, final long timeoutMs) {
+        final List<MemorySegment> target, final long timeoutMs, final boolean alone) {
         final LentMemory.Generation mine = enter(replica);
         if (mine != null) {
             return scatter(mine, replica.offset() + offset, length, target);
@@ -39,7 +39,7 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
         }
         final RemoteTransfer transfer = new RemoteTransfer(engine, segments, staging, Direction.READ);
         transfer.add(segments.enter(replica.segment()), replica.offset() + offset, length, target);
-        transfer.start(timeoutMs, false);
+        transfer.start(timeoutMs, alone);
         return transfer;
     }
 
@@ -61,7 +61,7 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
 
     @Override
     public Move startWrite(final List<ReplicaDescriptor.Memory> replicas, final List<MemorySegment> source,
-        final long timeoutMs) {
+        final long timeoutMs, final boolean alone) {
         RemoteTransfer.check(source, Direction.WRITE);
         final long size = ScatterGather.byteSize(source);
         if (size == 0) {
@@ -80,7 +80,7 @@ record ConnectedMemory(LentMemory lent, RemoteSegments segments, TransferEngine 
                 }
             }
             if (others != null) {
-                others.start(timeoutMs, false);
+                others.start(timeoutMs, alone && mine.isEmpty());
             }
         } catch (final RuntimeException | Error e) {
             // Memory that stays entered could never be taken back.

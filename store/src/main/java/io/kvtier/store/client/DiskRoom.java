@@ -87,7 +87,7 @@ interface DiskRoom {
                     - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
                 if (good && leftMs > 0) {
                     final Move move = tier.memory().startWrite(List.of(promotion.memory()),
-                        List.of(piece.slice().segment().asSlice(0, size)), leftMs);
+                        List.of(piece.slice().segment().asSlice(0, size)), leftMs, true);
                     settled = false;
                     there = move.finish() == null;
                     settled = move.isSettled();

@@ -17,14 +17,14 @@ record EmbeddedMemory(HostRegion region) implements ReplicaMemory {
 
     @Override
     public Move startRead(final ReplicaDescriptor.Memory replica, final long offset, final long length,
-        final List<MemorySegment> target, final long timeoutMs) {
+        final List<MemorySegment> target, final long timeoutMs, final boolean alone) {
         ScatterGather.scatter(region.segment(), replica.offset() + offset, length, target);
         return Move.DONE;
     }
 
     @Override
     public Move startWrite(final List<ReplicaDescriptor.Memory> replicas, final List<MemorySegment> source,
-        final long timeoutMs) {
+        final long timeoutMs, final boolean alone) {
         for (int i = 0; i < replicas.size(); i++) {
             ScatterGather.gather(source, region.segment(), replicas.get(i).offset());
         }

@@ -151,7 +151,7 @@ final class Reader {
         final long length = request.lengthOf(object.size());
         final Move move = switch (replica.descriptor()) {
             case ReplicaDescriptor.Memory memory -> sources.memory().startRead(memory, request.offset(), length,
-                request.target(), terms.timeoutMs());
+                request.target(), terms.timeoutMs(), alone);
             case ReplicaDescriptor.Nof nof when sources.devices() != null -> sources.devices().startRead(nof,
                 request.offset(), length, request.target(), terms.timeoutMs(), alone);
             case ReplicaDescriptor.LocalDisk own when isOwn(own) ->

@@ -130,8 +130,7 @@ final class RemoteTransfer implements Move {
     /**
      * Begins to move; whatever is wrong is what {@link #finish} says.
      *
-     * @param alone whether the caller finishes this before it does anything else: from a block device it then reads
-     *              itself, which spares two thread switches.
+     * @param alone whether the caller finishes this before it does anything else: it may move the bytes itself then.
      */
     void start(final long timeoutMs, final boolean alone) {
         if (problem != null) {

@@ -21,10 +21,11 @@ interface ReplicaMemory extends AutoCloseable {
      * @param length    bytes.
      * @param target    room for them.
      * @param timeoutMs milliseconds after which a transfer is given up.
+     * @param alone     whether the caller finishes this read before it starts another.
      * @return the copy, often over.
      */
     Move startRead(ReplicaDescriptor.Memory replica, long offset, long length, List<MemorySegment> target,
-        long timeoutMs);
+        long timeoutMs, boolean alone);
 
     /**
      * Starts to write a value to all of its replicas.
@@ -32,9 +33,11 @@ interface ReplicaMemory extends AutoCloseable {
      * @param replicas  where they are.
      * @param source    the value's bytes.
      * @param timeoutMs milliseconds after which transfers are given up.
+     * @param alone     whether the caller finishes this write before it does anything else.
      * @return the copies, often over.
      */
-    Move startWrite(List<ReplicaDescriptor.Memory> replicas, List<MemorySegment> source, long timeoutMs);
+    Move startWrite(List<ReplicaDescriptor.Memory> replicas, List<MemorySegment> source, long timeoutMs,
+        boolean alone);
 
     /**
      * Takes hold of memory that this process lends.

@@ -135,8 +135,8 @@ final class Replications {
         }
         try (Staging.Piece room = staging.take(reply.size())) {
             final List<MemorySegment> bytes = List.of(room.slice().segment().asSlice(0, reply.size()));
-            final String problem = memory.startRead(from, 0, reply.size(), bytes, Math.max(1, leftMs(askedNanos)))
-                .finish();
+            final String problem = memory.startRead(from, 0, reply.size(), bytes, Math.max(1, leftMs(askedNanos)),
+                true).finish();
             return problem == null ? write(targets, bytes, askedNanos) : Outcome.failed(problem);
         }
     }
@@ -147,7 +147,7 @@ final class Replications {
         if (leftMs <= 0) {
             return Outcome.failed("it was not copied within " + timeoutMs + " ms; raise transferTimeoutMs");
         }
-        final Move move = memory.startWrite(targets, bytes, leftMs);
+        final Move move = memory.startWrite(targets, bytes, leftMs, true);
         final String problem = move.finish();
         return new Outcome(problem, move.isSettled());
     }

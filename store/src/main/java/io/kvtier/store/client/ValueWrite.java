@@ -72,8 +72,9 @@ final class ValueWrite {
      * @param memory  reaches the replicas in memory.
      * @param devices reaches those on block devices; null where there are none.
      * @param leftMs  milliseconds for it; 0 when it is too late.
+     * @param alone   whether the caller finishes this write before it starts another.
      */
-    void start(final ReplicaMemory memory, final BlockDevices devices, final long leftMs) {
+    void start(final ReplicaMemory memory, final BlockDevices devices, final long leftMs, final boolean alone) {
         try {
             if (memories.size() + places.size() < started.replicas().size() || devices == null && !places.isEmpty()) {
                 throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gave " + value.key()
@@ -83,7 +84,8 @@ final class ValueWrite {
                 // The slower ones first: the rest is done while they are at it.
                 toDevices = places.isEmpty() ? null : devices.startWrite(places, value.source(), leftMs);
                 checksum = isChecksummed() ? PieceHash.xxh64(value.source(), size) : 0;
-                toMemory = memories.isEmpty() ? null : memory.startWrite(memories, value.source(), leftMs);
+                toMemory = memories.isEmpty() ? null
+                    : memory.startWrite(memories, value.source(), leftMs, alone && toDevices == null);
             }
         } catch (final RuntimeException | Error e) {
             // An error too (memory mapped from a file that was cut): the room must be given back.

@@ -187,7 +187,7 @@ final class Writer {
         final ArrayDeque<ValueWrite> moving = new ArrayDeque<>();
         try {
             for (final ValueWrite write : writes) {
-                write.start(memory, devices, leftMs(askedNanos));
+                write.start(memory, devices, leftMs(askedNanos), writes.size() == 1);
                 moving.add(write);
                 if (moving.size() == WINDOW) {
                     moving.remove().finish(leftMs(askedNanos));
@@ -225,7 +225,7 @@ final class Writer {
 
     private void write(final ValueWrite write, final long askedNanos) {
         try {
-            write.start(memory, devices, leftMs(askedNanos));
+            write.start(memory, devices, leftMs(askedNanos), true);
         } finally {
             write.finish(leftMs(askedNanos));
         }
