@@ -51,7 +51,8 @@ class AdminServerTest {
     private static final MasterStats NOTHING =
         new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
             MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
-            MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE);
+            MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE,
+            MasterStats.GdsTotals.NONE);
     private static final int LISTINGS = 4;
     private static final String SELECTOR = "anon_inode:[eventpoll]";
 

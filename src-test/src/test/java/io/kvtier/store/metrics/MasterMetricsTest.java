@@ -16,6 +16,7 @@ import io.kvtier.store.master.state.Effects;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -70,10 +71,12 @@ class MasterMetricsTest {
                     // Nobody waits here.
                 }
             });
-        for (final Medium medium : Medium.values()) {
+        for (final Medium medium : List.of(Medium.MEMORY, Medium.NOF)) {
             master.apply(new SegmentCommand.Mount(CLIENT, new SegmentCommand.SegmentSpec("s-" + medium, medium,
                 4 * QUOTA, 4096, SegmentAddress.local(new UUID(3, medium.ordinal())), true)));
         }
+        master.apply(new GdsCommand.RegisterGdsStorage(CLIENT, new GdsCommand.GdsStorageSpec(new UUID(5, 6), 1, "",
+            2 * QUOTA, 2 * QUOTA, QUOTA)));
         master.apply(new AdminCommand.SetQuota("blue", QUOTA));
         metrics = new MasterMetrics(master, new RequestMetrics(),
             new MasterMetrics.Facts("c \"1\"\n", "1", 2500), () -> 3);
@@ -87,11 +90,12 @@ class MasterMetricsTest {
     /** A master with nothing but counters, all of them different. */
     private static final class Counted implements Master {
         private static final MasterStats STATS = new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-            17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32),
+            17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32, 54, 55),
             new MasterStats.EvictionRuns(33, 34, 35), new MasterStats.EvictionRuns(36, 37, 38),
             new MasterStats.Allocations(39, 40, 49),
             new MasterStats.Promoted(41, 42, 43, 44, 45, new MasterStats.Rejected(50, 51, 52)),
-            new MasterStats.Probes(46, 47, 48, 53));
+            new MasterStats.Probes(46, 47, 48, 53),
+            new MasterStats.GdsTotals(56, 57, 58, 59, new GdsCommand.GdsCounts(60, 61, 62, 63, 64, 65, 66)));
 
         @Override
         @SuppressWarnings("unchecked") // Everything else that is asked for is a list.
@@ -128,7 +132,12 @@ class MasterMetricsTest {
             master_promotion_in_flight 22, master_soft_pin_key_count 23, kvtier_groups 24,
             master_allocated_file_size_bytes 25, total_get_nums_ 26, mem_cache_hit_nums_ 27,
             mem_cache_hit_bytes_total 28, kvtier_nof_hits_total 29, kvtier_nof_hit_bytes_total 30,
-            file_cache_hit_nums_ 31, file_cache_hit_bytes_total 32, valid_get_nums_ 87,
+            file_cache_hit_nums_ 31, file_cache_hit_bytes_total 32, valid_get_nums_ 141,
+            kvtier_gds_hits_total 54, kvtier_gds_hit_bytes_total 55, kvtier_gds_storages 56,
+            kvtier_gds_capacity_bytes 57, kvtier_gds_allocated_bytes 58, kvtier_gds_replicas 59,
+            kvtier_gds_puts_total 60, kvtier_gds_only_puts_total 61, kvtier_gds_adopted_total 62,
+            kvtier_gds_refused_total 63, kvtier_gds_evictions_total 64, kvtier_gds_evicted_bytes_total 65,
+            kvtier_gds_settled_total 66,
             master_attempted_evictions_mem 33, master_successful_evictions_mem 34, master_evicted_size_bytes_mem 35,
             master_attempted_evictions_nof 36, master_successful_evictions_nof 37, master_evicted_size_bytes_nof 38,
             master_attempted_evictions_total 69, master_successful_evictions_total 71, master_evicted_size_bytes 73,
@@ -194,6 +203,8 @@ class MasterMetricsTest {
         assertEquals(4 * QUOTA, read.get("segment_total_capacity_bytes").value("segment", "s-MEMORY"));
         assertEquals(0, read.get("nof_segment_allocated_bytes").value("segment", "s-NOF"));
         assertEquals(4 * QUOTA, read.get("nof_segment_total_capacity_bytes").value("segment", "s-NOF"));
+        assertEquals(2 * QUOTA,
+            read.get("kvtier_gds_client_capacity_bytes").value("client", CLIENT.toString()));
         assertEquals(QUOTA, read.get("kvtier_tenant_quota_bytes").value("tenant", "blue"));
         assertEquals(5000, read.get("kvtier_tenant_charged_bytes").value("tenant", "blue"));
         assertEquals(1, read.get("kvtier_tenant_objects").value("tenant", "blue"));

@@ -153,6 +153,14 @@ final class ObjectPages {
                 json.writeNumberField("offset", nof.offset());
                 json.writeNumberField("size", nof.objectSize());
             }
+            case ReplicaDescriptor.Gds gds -> {
+                json.writeStringField("client_id", gds.ownerClientId().toString());
+                json.writeStringField("storage_id", gds.storageId().toString());
+                json.writeNumberField("storage_generation", gds.storageGeneration());
+                json.writeNumberField("offset", gds.valueOffset());
+                json.writeNumberField("size", gds.valueSize());
+                json.writeNumberField("allocated_size", gds.allocatedSize());
+            }
             case ReplicaDescriptor.Unknown unknown -> json.writeNumberField("type_number", unknown.number());
         }
     }

@@ -180,7 +180,7 @@ final class ValueWrite {
     /** What has not, and is to be given up; null when there is nothing. */
     Scope missing() {
         return switch (scope()) {
-            case ALL -> null;
+            case ALL, GDS -> null;
             case MEMORY -> Scope.NOF;
             case NOF -> Scope.MEMORY;
         };

@@ -5,6 +5,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
@@ -77,6 +78,7 @@ public final class MasterMetrics {
         final Families families = new Families();
         collectFacts(families);
         collectStats(families, master.apply(new AdminCommand.Statistics()));
+        GdsMetrics.collectStorages(families, listed(new GdsCommand.GdsStorages()));
         collectSegments(families, listed(new SegmentCommand.Segments()));
         collectTenants(families, listed(new AdminCommand.Quotas()));
         requests.collect(families);
@@ -155,6 +157,7 @@ public final class MasterMetrics {
         families.gauge("kvtier_offloads_pending", stats.offloadsPending(),
             "Values that wait to be copied to a disk, or are.");
         collectPromotions(families, stats);
+        GdsMetrics.collectTotals(families, stats.gds());
         families.counter("master_nof_heartbeat_success_total", stats.probes().successes(),
             "Probes of block devices that were answered.");
         families.counter("master_nof_heartbeat_failure_total", stats.probes().failures(),
@@ -229,6 +232,10 @@ public final class MasterMetrics {
         families.counter("mem_cache_hit_bytes_total", gets.memoryBytes(), "Bytes of values found in memory.");
         families.counter("kvtier_nof_hits_total", gets.nofHits(), "Reads whose value was found on a block device.");
         families.counter("kvtier_nof_hit_bytes_total", gets.nofBytes(), "Bytes of values found on block devices.");
+        families.counter("kvtier_gds_hits_total", gets.gdsHits(),
+            "Reads whose value was found in a client's own file.");
+        families.counter("kvtier_gds_hit_bytes_total", gets.gdsBytes(),
+            "Bytes of values found in clients' own files.");
         families.counter("file_cache_hit_nums_", gets.diskHits(), "Reads whose value was found on a disk alone.");
         families.counter("file_cache_hit_bytes_total", gets.diskBytes(), "Bytes of values found on disks alone.");
     }

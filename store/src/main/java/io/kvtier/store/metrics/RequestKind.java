@@ -4,6 +4,7 @@ import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
@@ -16,6 +17,8 @@ enum RequestKind {
     PING, MOUNT_SEGMENT, MOUNT_NOF_SEGMENT, UNMOUNT_SEGMENT, QUERY_SEGMENTS, NOF_PROBED, QUERY_CLIENTS,
     MOUNT_DISK, UNMOUNT_DISK, FETCH_OFFLOADS, OFFLOAD_DONE, PROMOTION_START, PROMOTION_END, EVICT_DISK_REPLICA,
     ADOPT_DISK, FETCH_DROPS,
+    ADD_GDS_REPLICA_START, CREATE_GDS_ONLY_OBJECTS, REGISTER_GDS_STORAGE, UNREGISTER_GDS_STORAGE, ADOPT_GDS_REPLICAS,
+    SETTLE_GDS_EXTENTS, MAKE_GDS_ROOM, FETCH_GDS_DROPS, QUERY_GDS_STORAGES,
     COPY_START, COPY_END, COPY_REVOKE, MOVE_START, MOVE_END, MOVE_REVOKE, CREATE_COPY_TASK, CREATE_MOVE_TASK,
     FETCH_TASKS, UPDATE_TASK, QUERY_TASK, CREATE_DRAIN_JOB, QUERY_DRAIN_JOB, CANCEL_DRAIN_JOB,
     STATISTICS, EVICT, SET_TENANT_QUOTA, DELETE_TENANT_QUOTA, QUERY_TENANT_QUOTAS, TICK, EMPTY_BATCH;
@@ -27,6 +30,7 @@ enum RequestKind {
             case ObjectCommand<?> object -> ofObject(object);
             case SegmentCommand<?> segment -> ofSegment(segment);
             case DiskCommand<?> disk -> ofDisk(disk);
+            case GdsCommand<?> gds -> ofGds(gds);
             case TaskCommand<?> task -> ofTask(task);
             case AdminCommand<?> admin -> ofAdmin(admin);
         };
@@ -50,6 +54,8 @@ enum RequestKind {
             case ObjectCommand.RemoveMatching matching -> matching.pattern().isEmpty() ? REMOVE_ALL : REMOVE_BY_REGEX;
             case ObjectCommand.ReplicaClear ignored -> REPLICA_CLEAR;
             case ObjectCommand.ReplicaUnreadable ignored -> REPLICA_UNREADABLE;
+            case ObjectCommand.AddGdsReplicaStart ignored -> ADD_GDS_REPLICA_START;
+            case ObjectCommand.CreateGdsOnlyObject ignored -> CREATE_GDS_ONLY_OBJECTS;
         };
     }
 
@@ -76,6 +82,18 @@ enum RequestKind {
             case DiskCommand.EvictDisk ignored -> EVICT_DISK_REPLICA;
             case DiskCommand.AdoptDisk ignored -> ADOPT_DISK;
             case DiskCommand.FetchDrops ignored -> FETCH_DROPS;
+        };
+    }
+
+    private static RequestKind ofGds(final GdsCommand<?> command) {
+        return switch (command) {
+            case GdsCommand.RegisterGdsStorage ignored -> REGISTER_GDS_STORAGE;
+            case GdsCommand.UnregisterGdsStorage ignored -> UNREGISTER_GDS_STORAGE;
+            case GdsCommand.AdoptGdsReplicas ignored -> ADOPT_GDS_REPLICAS;
+            case GdsCommand.SettleGdsExtents ignored -> SETTLE_GDS_EXTENTS;
+            case GdsCommand.MakeGdsRoom ignored -> MAKE_GDS_ROOM;
+            case GdsCommand.FetchGdsDrops ignored -> FETCH_GDS_DROPS;
+            case GdsCommand.GdsStorages ignored -> QUERY_GDS_STORAGES;
         };
     }
 

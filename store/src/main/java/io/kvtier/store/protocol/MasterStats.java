@@ -34,6 +34,7 @@ package io.kvtier.store.protocol;
  * @param allocations       how puts found room.
  * @param promoted          how promotions ended.
  * @param probes            what probes of block devices found.
+ * @param gds               of clients' own files for GDS replicas.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
@@ -42,10 +43,10 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
                           long softPinned, long groups, long diskUsed, Gets gets,
                           EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations,
-                          Promoted promoted, Probes probes) {
+                          Promoted promoted, Probes probes, GdsTotals gds) {
     /**
      * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
-     * device, else on a client's disk.
+     * device, else in a client's own file, else on a client's disk.
      *
      * @param total       all of them.
      * @param memoryHits  found in memory.
@@ -54,11 +55,13 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      * @param nofBytes    bytes of these values.
      * @param diskHits    found on clients' disks.
      * @param diskBytes   bytes of these values.
+     * @param gdsHits     found in clients' own files.
+     * @param gdsBytes    bytes of these values.
      */
     public record Gets(long total, long memoryHits, long memoryBytes, long nofHits, long nofBytes, long diskHits,
-                       long diskBytes) {
+                       long diskBytes, long gdsHits, long gdsBytes) {
         /** Nothing counted. */
-        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0);
+        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0, 0, 0);
 
         /**
          * Reads that were found.
@@ -66,7 +69,7 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
          * @return their number.
          */
         public long valid() {
-            return memoryHits + nofHits + diskHits;
+            return memoryHits + nofHits + gdsHits + diskHits;
         }
     }
 
@@ -135,5 +138,19 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
     public record Probes(long successes, long failures, long unmounted, long timeouts) {
         /** Nothing counted. */
         public static final Probes NONE = new Probes(0, 0, 0, 0);
+    }
+
+    /**
+     * Of clients' own files for GDS replicas.
+     *
+     * @param storages files that are registered.
+     * @param capacity bytes of all of them.
+     * @param used     bytes in them that the master knows to be in use.
+     * @param replicas replicas in them, those being written included.
+     * @param counts   what has happened to them and to those that were registered before.
+     */
+    public record GdsTotals(long storages, long capacity, long used, long replicas, GdsCommand.GdsCounts counts) {
+        /** Nothing counted. */
+        public static final GdsTotals NONE = new GdsTotals(0, 0, 0, 0, GdsCommand.GdsCounts.NONE);
     }
 }

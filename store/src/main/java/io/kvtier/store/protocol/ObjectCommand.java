@@ -19,7 +19,9 @@ public sealed interface ObjectCommand<R> extends Command<R> {
         /** Those in memory. */
         MEMORY,
         /** Those on block devices. */
-        NOF
+        NOF,
+        /** The one in the writer's own file. */
+        GDS
     }
 
     /**
@@ -35,6 +37,45 @@ public sealed interface ObjectCommand<R> extends Command<R> {
      */
     record PutStart(UUID clientId, long attempt, ObjectKey key, long size, PutOptions options, boolean replace)
         implements ObjectCommand<PutStartReply> {
+    }
+
+    /**
+     * Adds a replica in the writer's own file to a put that it has started, PROCESSING like the others: it ends with
+     * {@link PutEnd} and {@link PutRevoke} of it. Repeated for the same extent it answers the same again. Refused with
+     * UNAVAILABLE_IN_CURRENT_STATUS when the file is not registered, and with INVALID_PARAMS when the extent does not
+     * lie in it, is too small, or overlaps another one that the master knows.
+     *
+     * @param clientId the writer.
+     * @param key      the object.
+     * @param version  as given by the start.
+     * @param extent   where the writer writes it.
+     */
+    record AddGdsReplicaStart(UUID clientId, ObjectKey key, long version, GdsExtent extent)
+        implements ObjectCommand<Long> {
+        /** Answer when there is no such put any more; every other one is the replica's id. */
+        public static final long STALE = 0;
+    }
+
+    /**
+     * Starts a put of a value that lies in the writer's own file alone: for one that was just refused room in memory.
+     * Repeated by the same client for the same attempt it answers the same again. The answer is never that there is no
+     * space; refused as {@link AddGdsReplicaStart}.
+     *
+     * @param put    what is put, as it was to be started in memory.
+     * @param extent where the writer writes it.
+     */
+    record CreateGdsOnlyObject(PutStart put, GdsExtent extent) implements ObjectCommand<PutStartReply> {
+    }
+
+    /**
+     * Room in a client's own file.
+     *
+     * @param storageId  which file.
+     * @param generation of the file.
+     * @param offset     first byte, a multiple of the unit.
+     * @param bytes      length, a multiple of the unit.
+     */
+    record GdsExtent(UUID storageId, long generation, long offset, long bytes) {
     }
 
     /**

@@ -15,7 +15,9 @@ public sealed interface SegmentCommand<R> extends Command<R> {
         /** Memory of the client. */
         MEMORY,
         /** A block device; the segment's name is the id of its namespace. */
-        NOF
+        NOF,
+        /** A client's own file, in which the client allocates; see {@link GdsCommand}. Never mounted or listed. */
+        GDS
     }
 
     /** What a segment is good for. */

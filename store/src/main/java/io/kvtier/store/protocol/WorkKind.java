@@ -7,7 +7,9 @@ public enum WorkKind {
     /** Values that were removed and still lie on its disk; see {@link DiskCommand.FetchDrops}. */
     DROPS(2),
     /** Copies and moves to be carried out; see {@link TaskCommand.FetchTasks}. */
-    TASKS(4);
+    TASKS(4),
+    /** Extents of its file that are to be freed; see {@link GdsCommand.FetchGdsDrops}. */
+    GDS_DROPS(8);
 
     private final int bit;
 

@@ -1,6 +1,7 @@
 package io.kvtier.store.replica;
 
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.UUID;
 
 /** What a client needs to reach a replica. */
@@ -53,6 +54,64 @@ public sealed interface ReplicaDescriptor {
         @Override
         public ReplicaType type() {
             return ReplicaType.NOF;
+        }
+    }
+
+    /**
+     * An extent of a file of one client, who alone reads and writes it: others ask that client.
+     *
+     * @param ownerClientId     whose file it is.
+     * @param storageId         which file; its header has the same.
+     * @param storageGeneration 1 or more; another one each time that the file is made anew, so that a descriptor of
+     *                          before leads nowhere.
+     * @param valueOffset       first byte in the file's extent space, a multiple of {@link #UNIT_BYTES}.
+     * @param valueSize         bytes of the value, 1 or more.
+     * @param allocatedSize     bytes of the extent, a multiple of {@link #UNIT_BYTES} that the value fits in.
+     */
+    record Gds(UUID ownerClientId, UUID storageId, long storageGeneration, long valueOffset, long valueSize,
+               long allocatedSize) implements ReplicaDescriptor {
+        /** What direct I/O and cuFile want offsets and lengths to be multiples of. */
+        public static final long UNIT_BYTES = 4096;
+
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the field, the value and what is allowed.
+         */
+        public Gds {
+            Objects.requireNonNull(ownerClientId, "ownerClientId");
+            Objects.requireNonNull(storageId, "storageId");
+            require(storageGeneration >= 1, "storage_generation", storageGeneration, "1 or more");
+            requireExtent(valueOffset, valueSize, allocatedSize);
+        }
+
+        /**
+         * Refuses what is no extent of a value.
+         *
+         * @param offset    first byte.
+         * @param size      bytes of the value.
+         * @param allocated bytes of the extent.
+         * @throws IllegalArgumentException naming the field, the value and what is allowed.
+         */
+        public static void requireExtent(final long offset, final long size, final long allocated) {
+            require(offset >= 0 && offset % UNIT_BYTES == 0, "value_offset", offset,
+                "0 or a positive multiple of " + UNIT_BYTES);
+            require(size >= 1, "value_size", size, "1 or more");
+            require(allocated >= size && allocated % UNIT_BYTES == 0, "allocated_size", allocated,
+                "a multiple of " + UNIT_BYTES + " and at least value_size, which is " + size);
+            require(offset <= Long.MAX_VALUE - allocated, "value_offset", offset,
+                "so small that the extent's end is a number");
+        }
+
+        private static void require(final boolean good, final String field, final long value, final String allowed) {
+            if (!good) {
+                throw new IllegalArgumentException(field + " is " + value + "; it must be " + allowed);
+            }
+        }
+
+        @Override
+        public ReplicaType type() {
+            return ReplicaType.GDS;
         }
     }
 

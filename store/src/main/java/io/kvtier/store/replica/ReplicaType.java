@@ -12,7 +12,9 @@ public enum ReplicaType {
     /** A client's own disk, read through that client. */
     LOCAL_DISK(2),
     /** A block device that clients reach by themselves. */
-    NOF(3);
+    NOF(3),
+    /** An extent of a client's own file, written beside memory and straight from a GPU where there is one. */
+    GDS(6);
 
     private final int number;
 

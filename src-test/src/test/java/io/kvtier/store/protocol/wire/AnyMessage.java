@@ -109,14 +109,25 @@ final class AnyMessage {
         } else if (type == SoftPin.class) {
             return random.nextBoolean() ? SoftPin.DISABLE : SoftPin.forMillis(number(""));
         } else if (type == ReplicaDescriptor.Unknown.class) {
-            return new ReplicaDescriptor.Unknown(5 + random.nextInt(1000), new MessageWriter().array(2)
+            return new ReplicaDescriptor.Unknown(7 + random.nextInt(1000), new MessageWriter().array(2)
                 .text(text(50)).number(number("cursor")).toBytes());
+        } else if (type == ReplicaDescriptor.Gds.class) {
+            return gds();
         } else if (type == ReadReply.class && random.nextInt(4) == 0) {
             return ReadReply.NOT_FOUND;
         } else if (type == PromotionReply.class && random.nextInt(4) == 0) {
             return PromotionReply.DECLINED;
         }
         return made(type);
+    }
+
+    /** One that can be: it is refused where it cannot. */
+    private ReplicaDescriptor.Gds gds() {
+        final long size = 1 + (number("") >>> 14);
+        final long allocated = (size + ReplicaDescriptor.Gds.UNIT_BYTES - 1) / ReplicaDescriptor.Gds.UNIT_BYTES
+            * ReplicaDescriptor.Gds.UNIT_BYTES;
+        return new ReplicaDescriptor.Gds((UUID) one(UUID.class, ""), (UUID) one(UUID.class, ""),
+            1 + (number("") >>> 1), (number("") >>> 14) * ReplicaDescriptor.Gds.UNIT_BYTES, size, allocated);
     }
 
     private PutOptions options() {

@@ -32,11 +32,29 @@ import io.kvtier.store.protocol.DiskCommand.PromotionStart;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
+import io.kvtier.store.protocol.GdsCommand.AdoptGdsReplicas;
+import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsCounts;
+import io.kvtier.store.protocol.GdsCommand.GdsDrop;
+import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
+import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
+import io.kvtier.store.protocol.GdsCommand.GdsStorages;
+import io.kvtier.store.protocol.GdsCommand.GdsValue;
+import io.kvtier.store.protocol.GdsCommand.MakeGdsRoom;
+import io.kvtier.store.protocol.GdsCommand.RegisterGdsStorage;
+import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
+import io.kvtier.store.protocol.GdsCommand.Settlement;
+import io.kvtier.store.protocol.GdsCommand.UnregisterGdsStorage;
+import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand.AddGdsReplicaStart;
+import io.kvtier.store.protocol.ObjectCommand.CreateGdsOnlyObject;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.Find;
 import io.kvtier.store.protocol.ObjectCommand.FindReply;
 import io.kvtier.store.protocol.ObjectCommand.Found;
+import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
@@ -115,6 +133,10 @@ final class RecordedMessages {
     /** Of a kind that nobody has thought of: {@code ["new", [1, nil]]}. */
     private static final Replica UNKNOWN = new Replica(8, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Unknown(9, bytes("92 a36e6577 92 01 c0")));
+    private static final UUID FILE = new UUID(3, 4);
+    private static final GdsExtent EXTENT = new GdsExtent(FILE, 77, 8192, 73_728);
+    private static final Replica GDS = new Replica(9, ReplicaStatus.COMPLETE,
+        new ReplicaDescriptor.Gds(CLIENT, FILE, 77, 8192, 70_000, 73_728));
     private static final ReadReply OBJECT = new ReadReply(3, 70_000, List.of(MEMORY, DISK, NOF, UNKNOWN), 5, true, -9,
         5000, DataType.KVCACHE);
     private static final OffloadTask OFFLOAD = new OffloadTask(K1, 3, 5, LENT);
@@ -129,6 +151,7 @@ final class RecordedMessages {
         reads();
         segments();
         disks();
+        files();
         tasks();
         admin();
         batches();
@@ -322,6 +345,56 @@ final class RecordedMessages {
             "92 91 93 a0 a26b31 03 cd012c");
     }
 
+    private void files() {
+        row(17, new PutEnd(CLIENT, K1, 3, Scope.GDS, false, 0),
+            "97 92 01 02 a0 a26b31 03 03 c2 00",
+            Ack.OK,
+            "91 00");
+        row(22, new Query(K1),
+            "92 a0 a26b31",
+            new ReadReply(3, 70_000, List.of(GDS), 0, false, 0, 0, DataType.KVCACHE),
+            "98 03 ce00011170 91 94 09 01 06 96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000 00 c2 00 00 01");
+        row(28, new AddGdsReplicaStart(CLIENT, K1, 3, EXTENT),
+            "95 92 01 02 a0 a26b31 03 94 92 03 04 4d cd2000 ce00012000",
+            9L,
+            "91 09");
+        row(29, new CreateGdsOnlyObject(new PutStart(CLIENT, 7, K1, 70_000, PutOptions.DEFAULT, false), EXTENT),
+            "92 98 92 01 02 07 a0 a26b31 ce00011170 c0 c2 00 94 92 03 04 4d cd2000 ce00012000",
+            new PutStartReply.Started(3, List.of(new Replica(9, ReplicaStatus.PROCESSING, GDS.descriptor()))),
+            "93 00 03 91 94 09 00 06 96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000");
+        row(112, new RegisterGdsStorage(CLIENT, new GdsStorageSpec(FILE, 77, "h:2", 1 << 20, 900_000, 800_000)),
+            "92 92 01 02 96 92 03 04 4d a3683a32 ce00100000 ce000dbba0 ce000c3500",
+            Ack.OK,
+            "91 00");
+        row(113, new UnregisterGdsStorage(CLIENT, FILE, 77),
+            "93 92 01 02 92 03 04 4d",
+            Ack.STALE,
+            "91 01");
+        row(114, new AdoptGdsReplicas(CLIENT, List.of(new GdsValue(K1, 3, 70_000, EXTENT, true, -9),
+            new GdsValue(K2, 4, 1, new GdsExtent(FILE, 77, 0, 4096), false, 0))),
+            "92 92 01 02 92 97 a0 a26b31 03 ce00011170 94 92 03 04 4d cd2000 ce00012000 c3 f7"
+            + "97 a374c3bc a46be282ac 04 01 94 92 03 04 4d 00 cd1000 c2 00",
+            List.of(9L, 0L),
+            "91 92 09 00");
+        row(115, new SettleGdsExtents(CLIENT, List.of(new UnsettledExtent(K1, EXTENT))),
+            "92 92 01 02 91 93 a0 a26b31 94 92 03 04 4d cd2000 ce00012000",
+            List.of(new Settlement(9, 3)),
+            "91 91 92 09 03");
+        row(116, new MakeGdsRoom(CLIENT, 70_000),
+            "92 92 01 02 ce00011170",
+            8192L,
+            "91 cd2000");
+        row(117, new FetchGdsDrops(CLIENT, 64, 5),
+            "93 92 01 02 40 05",
+            new GdsDrops(List.of(new GdsDrop(8192, 9), new GdsDrop(0, 10)), 7),
+            "92 92 92 cd2000 09 92 00 0a 07");
+        row(118, new GdsStorages(),
+            "90",
+            List.of(new GdsStorageInfo(CLIENT, FILE, 77, "h:2", 1 << 20, 73_728, 1,
+                new GdsCounts(1, 2, 3, 4, 5, 6, 7))),
+            "91 91 98 92 01 02 92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07");
+    }
+
     private void tasks() {
         row(80, new ReplicationStart(CLIENT, K1, Kind.MOVE, "a", List.of("b")),
             "96 92 01 02 a0 a26b31 01 a161 91 a162",
@@ -366,13 +439,14 @@ final class RecordedMessages {
         row(96, new Statistics(),
             "90",
             new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
-                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7), new MasterStats.EvictionRuns(1, 2, 3),
+                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 8, 9), new MasterStats.EvictionRuns(1, 2, 3),
                 new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8, 9),
                 new MasterStats.Promoted(1, 2, 3, 4, 5, new MasterStats.Rejected(6, 7, 8)),
-                new MasterStats.Probes(6, 7, 8, 9)),
-            "dc001f 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
-                + "97 01 02 03 04 05 06 07 93 01 02 03 93 04 05 06 93 07 08 09"
-                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09");
+                new MasterStats.Probes(6, 7, 8, 9),
+                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11))),
+            "dc0020 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "99 01 02 03 04 05 06 07 08 09 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",
             new EvictReply(20, 1 << 20),

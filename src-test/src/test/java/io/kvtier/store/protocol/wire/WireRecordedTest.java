@@ -18,6 +18,7 @@ import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.ObjectCommand.Query;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
@@ -30,6 +31,7 @@ import io.kvtier.store.protocol.wire.RecordedMessages.Row;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcException;
@@ -166,10 +168,42 @@ class WireRecordedTest {
         assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
         assertEquals(new MasterStats.Promoted(1, 2, 3, 4, 5, MasterStats.Rejected.NONE), grouped.promoted());
         assertEquals(new MasterStats.Probes(6, 7, 8, 0), grouped.probes());
+        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0), grouped.gets());
+        assertEquals(MasterStats.GdsTotals.NONE, grouped.gds());
         assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
             codec.readReply(new AdminCommand.Quotas(), RecordedMessages.bytes("91 91 96 a174 0a 08 06 04 02")));
+    }
+
+    /** Six fields, no more and no fewer, of the right types and within their ranges. */
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "95 92 01 02 92 03 04 4d cd2000 ce00011170",
+        "97 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000 00",
+        "96 01 92 03 04 4d cd2000 ce00011170 ce00012000",
+        "96 92 01 02 a130 4d cd2000 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 c3 cd2000 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 4d a34b4944 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 c0 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 ce00011170 90",
+        "96 92 01 02 92 03 04 00 cd2000 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 ff cd2000 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2001 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 4d d1f000 ce00011170 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 00 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 ff ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 ce00012001 ce00012000",
+        "96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012001",
+        "96 92 01 02 92 03 04 4d cf7ffffffffffff000 ce00011170 ce00012000"})
+    void shouldRefuseAGdsReplicaThatIsNoneOfSixFields(final String descriptor) {
+        final String before = "98 03 ce00011170 91 94 09 01 06";
+        final String after = "00 c2 00 00 01";
+        final Query query = new Query(ObjectKey.of("k1"));
+        assertEquals(ReplicaType.GDS, codec.<ReadReply>readReply(query, RecordedMessages.bytes(before
+            + "96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000" + after)).replicas().getFirst().type());
+        assertThrows(MalformedMessageException.class,
+            () -> codec.readReply(query, RecordedMessages.bytes(before + descriptor + after)));
     }
 
     /** One that took what it was told for gone, whether it had heard of it or not. */

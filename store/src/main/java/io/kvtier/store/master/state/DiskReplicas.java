@@ -13,11 +13,10 @@ import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 
 /**
  * Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad.
@@ -49,23 +48,14 @@ final class DiskReplicas {
     private static final class Disk {
         private final String endpoint;
         private final long capacity;
-        /** Values that its owner has not said are gone, by number, rising. */
-        private final Map<StoredVersion, Long> drops = new LinkedHashMap<>();
-        /** The last number that was told. */
-        private long named;
+        /** Values that its owner has not said are gone. */
+        private final NumberedDrops<StoredVersion> drops;
         private long used;
 
-        Disk(final String endpoint, final long capacity) {
+        Disk(final String endpoint, final long capacity, final LongSupplier numbers) {
             this.endpoint = endpoint;
             this.capacity = capacity;
-        }
-
-        /** Drops up to this one have been carried out. */
-        void forget(final long done) {
-            final Iterator<Long> numbers = drops.values().iterator();
-            while (numbers.hasNext() && numbers.next() <= done) {
-                numbers.remove();
-            }
+            this.drops = new NumberedDrops<>(numbers, gone -> { });
         }
     }
 
@@ -78,7 +68,7 @@ final class DiskReplicas {
 
     /** A disk takes replicas from now on; a second time changes nothing. */
     void mount(final DiskCommand.MountDisk mount) {
-        disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity()));
+        disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity(), () -> ++lastDrop));
     }
 
     /** Hides what lies on a disk; false when it is not mounted. */
@@ -208,7 +198,7 @@ final class DiskReplicas {
     private void queueDrop(final ObjectEntry entry, final UUID clientId, final boolean told) {
         final Disk disk = disks.get(clientId);
         if (disk != null && !(told && disk.endpoint.isEmpty())) {
-            disk.drops.computeIfAbsent(new StoredVersion(entry.key(), entry.record().version()), any -> ++lastDrop);
+            disk.drops.add(new StoredVersion(entry.key(), entry.record().version()));
             effects.workQueued(clientId, WorkKind.DROPS);
         }
     }
@@ -218,21 +208,9 @@ final class DiskReplicas {
         if (disk == null) {
             return new Drops(List.of(), fetch.done());
         }
-        long last = fetch.done() == DiskCommand.FetchDrops.ALL_NAMED ? disk.named : fetch.done();
-        if (last > disk.named) {
-            // It was never told, but by another master: it says nothing of these.
-            last = 0;
-        }
-        disk.forget(last);
         final List<StoredVersion> named = new ArrayList<>();
-        for (final Map.Entry<StoredVersion, Long> drop : disk.drops.entrySet()) {
-            if (named.size() == fetch.max()) {
-                break;
-            }
-            named.add(drop.getKey());
-            last = drop.getValue();
-        }
-        disk.named = Math.max(disk.named, last);
+        final long last = disk.drops.next(fetch.max(), fetch.done() == DiskCommand.FetchDrops.ALL_NAMED
+            ? disk.drops.named() : fetch.done(), named);
         return new Drops(named, last);
     }
 
@@ -317,36 +295,57 @@ final class DiskReplicas {
     }
 
     private boolean adoptOne(final UUID clientId, final DiskCommand.StoredObject value) {
-        if (value.version() <= 0 || value.version() > MAX_VERSION || value.size() < 0) {
+        final ObjectEntry entry = entryFor(new Offer(clientId, value.key(), value.version(), value.size(), true,
+            value.checksum()));
+        if (entry == null) {
             return false;
         }
-        catalogue.versionSeen(value.version());
-        final ObjectEntry known = catalogue.find(value.key());
+        stored(entry, clientId, value.checksum());
+        return true;
+    }
+
+    /** A value that a client has found where it keeps values. */
+    record Offer(UUID clientId, ObjectKey key, long version, long size, boolean checksummed, long checksum) {
+    }
+
+    /** Begins to look at some offers: patterns may take so many steps for all of them. */
+    void look() {
+        removed.look();
+    }
+
+    /**
+     * The entry that an offered value belongs to, made where its key is not known; null when the value is refused: its
+     * key has another version, or it may have been removed or replaced meanwhile.
+     */
+    ObjectEntry entryFor(final Offer offer) {
+        if (offer.version() <= 0 || offer.version() > MAX_VERSION || offer.size() < 0) {
+            return null;
+        }
+        catalogue.versionSeen(offer.version());
+        final ObjectEntry known = catalogue.find(offer.key());
         if (known == null) {
-            if (removed.mayContain(value.key(), value.version())) {
-                return false;
+            if (removed.mayContain(offer.key(), offer.version())) {
+                return null;
             }
-            final ObjectEntry entry = catalogue.add(value.key());
-            entry.replace(new ObjectRecord(value.version(), value.size(), true, value.checksum(), DataType.UNKNOWN,
-                clientId, List.of()));
-            add(entry, clientId, value.checksum());
-            return true;
+            final ObjectEntry entry = catalogue.add(offer.key());
+            entry.replace(new ObjectRecord(offer.version(), offer.size(), offer.checksummed(), offer.checksum(),
+                DataType.UNKNOWN, offer.clientId(), List.of()));
+            return entry;
         }
-        if (known.record() == null || known.record().version() != value.version()
-            || known.record().size() != value.size() || !isOf(known, value.checksum())) {
-            return false;
+        if (known.record() == null || known.record().version() != offer.version()
+            || known.record().size() != offer.size() || offer.checksummed() && !isOf(known, offer.checksum())) {
+            return null;
         }
         // Its owner, or another one, has a copy of the very same value: both are recorded.
         sweep(known);
-        if (catalogue.find(value.key()) != known) {
-            return adoptOne(clientId, value);
+        if (catalogue.find(offer.key()) != known) {
+            return entryFor(offer);
         }
-        if (!hasCopyBeside(known, null) && removed.mayContain(value.key(), value.version())) {
+        if (!hasCopyBeside(known, null) && removed.mayContain(offer.key(), offer.version())) {
             // A copy under way keeps the entry of a value that nobody can read any more and somebody wants gone.
-            return false;
+            return null;
         }
-        stored(known, clientId, value.checksum());
-        return true;
+        return known;
     }
 
     long count() {
@@ -390,7 +389,7 @@ final class DiskReplicas {
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
             new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disk.endpoint)));
         // What was to go is on the disk anew; its owner removes what it was told before it stores anything.
-        disk.drops.remove(new StoredVersion(entry.key(), entry.record().version()));
+        disk.drops.cancel(new StoredVersion(entry.key(), entry.record().version()));
         count++;
         used += entry.record().size();
         disk.used += entry.record().size();

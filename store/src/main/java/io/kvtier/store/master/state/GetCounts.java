@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 final class GetCounts {
     private final Found memory = new Found();
     private final Found nof = new Found();
+    private final Found gds = new Found();
     private final Found disk = new Found();
     private long total;
 
@@ -22,7 +23,8 @@ final class GetCounts {
 
     /** It can be read. */
     void found(final ObjectEntry entry) {
-        final Found found = isIn(entry, Medium.MEMORY) ? memory : isIn(entry, Medium.NOF) ? nof : disk;
+        final Found found = isIn(entry, Medium.MEMORY) ? memory : isIn(entry, Medium.NOF) ? nof
+            : isIn(entry, Medium.GDS) ? gds : disk;
         found.values++;
         found.bytes += entry.record().size();
     }
@@ -33,6 +35,7 @@ final class GetCounts {
     }
 
     Gets counted() {
-        return new Gets(total, memory.values, memory.bytes, nof.values, nof.bytes, disk.values, disk.bytes);
+        return new Gets(total, memory.values, memory.bytes, nof.values, nof.bytes, disk.values, disk.bytes,
+            gds.values, gds.bytes);
     }
 }

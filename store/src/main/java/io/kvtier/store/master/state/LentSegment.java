@@ -28,6 +28,7 @@ final class LentSegment {
     private int failedProbes;
     private PlacedReplica first;
     private long replicas;
+    private GdsStorage gds;
 
     /** A segment in which nothing is allocated before {@code openFromMs}. */
     LentSegment(final UUID clientId, final String host, final SegmentSpec spec, final long openFromMs) {
@@ -129,7 +130,17 @@ final class LentSegment {
         if (offset == ExtentAllocator.NO_SPACE) {
             return null;
         }
-        final PlacedReplica replica = new PlacedReplica(replicaId, owner, this, offset, size, bytes);
+        return linked(new PlacedReplica(replicaId, owner, this, offset, size, bytes));
+    }
+
+    /** Takes note of a range that the segment's owner has allocated; null when something is known to lie there. */
+    PlacedReplica mark(final long replicaId, final ObjectEntry owner, final long size, final long offset,
+        final long bytes) {
+        return allocator.markAllocated(offset, bytes)
+            ? linked(new PlacedReplica(replicaId, owner, this, offset, size, bytes)) : null;
+    }
+
+    private PlacedReplica linked(final PlacedReplica replica) {
         replica.nextInSegment(first);
         if (first != null) {
             first.previousInSegment(replica);
@@ -162,6 +173,15 @@ final class LentSegment {
         replica.previousInSegment(null);
         replica.nextInSegment(null);
         replicas--;
+    }
+
+    /** What the segment is besides when it is a client's own file; null for memory and block devices. */
+    GdsStorage gds() {
+        return gds;
+    }
+
+    void gds(final GdsStorage storage) {
+        gds = storage;
     }
 
     void close() {

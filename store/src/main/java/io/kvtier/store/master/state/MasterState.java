@@ -10,6 +10,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
@@ -47,6 +48,7 @@ public final class MasterState implements StateMachine {
     private final Copies copies;
     private final Removals removals;
     private final SegmentCommands segmentCommands;
+    private final GdsCommands gdsCommands;
     private final Sweeps sweeps;
     private final Effects effects;
     /** Up to when time has passed. */
@@ -72,9 +74,10 @@ public final class MasterState implements StateMachine {
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
-        tiers = new Tiers(catalogue, segments,
-            new SpaceTier(Medium.MEMORY, settings, catalogue, segments, disk, offloads, effects),
-            new SpaceTier(Medium.NOF, settings, catalogue, segments, disk, offloads, effects), disk, pins);
+        final SpaceTier.Owners owners =
+            new SpaceTier.Owners(settings, catalogue, segments, disk, offloads, effects);
+        tiers = new Tiers(catalogue, segments, SpaceTier.ofMemory(owners), SpaceTier.ofDevices(owners),
+            new GdsStorages(owners), disk, pins);
         final Admission admission = new Admission(tenants, segments, tiers.memory());
         reads = new Reads(settings.leaseMs(), tiers);
         writes = new Writes(settings, tiers, clients, admission);
@@ -85,6 +88,7 @@ public final class MasterState implements StateMachine {
         copies = new Copies(promotions, replications, tasks);
         removals = new Removals(tiers, promotions);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies);
+        gdsCommands = new GdsCommands(tiers, clients, writes);
         sweeps = new Sweeps(tiers, writes, copies);
         this.effects = effects;
     }
@@ -112,6 +116,7 @@ public final class MasterState implements StateMachine {
             case ObjectCommand<?> object -> object(object, nowMs);
             case SegmentCommand<?> segment -> segment(segment, nowMs);
             case DiskCommand<?> disk -> disk(disk, nowMs);
+            case GdsCommand<?> gds -> gdsCommands.apply(gds, nowMs);
             case AdminCommand<?> admin -> admin(admin, nowMs);
             case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);
@@ -135,9 +140,10 @@ public final class MasterState implements StateMachine {
         }
         final boolean memoryBusy = tiers.memory().expireLeases(nowMs);
         final boolean nofBusy = tiers.nof().expireLeases(nowMs);
+        final boolean gdsBusy = tiers.gds().expireLeases(nowMs);
         drains.advance(nowMs);
         final boolean sweeping = sweeps.advance(nowMs);
-        busy = memoryBusy || nofBusy || sweeping;
+        busy = memoryBusy || nofBusy || gdsBusy || sweeping;
     }
 
     private Object object(final ObjectCommand<?> command, final long nowMs) {
@@ -154,6 +160,8 @@ public final class MasterState implements StateMachine {
             case ObjectCommand.RemoveMatching remove -> removals.removeMatching(remove, nowMs);
             case ObjectCommand.ReplicaClear clear -> removals.clear(clear, nowMs);
             case ObjectCommand.ReplicaUnreadable unreadable -> unreadable(unreadable, nowMs);
+            case ObjectCommand.AddGdsReplicaStart add -> writes.addGds(add, nowMs);
+            case ObjectCommand.CreateGdsOnlyObject create -> writes.startInFile(create, nowMs);
         };
     }
 
@@ -201,7 +209,7 @@ public final class MasterState implements StateMachine {
             case AdminCommand.Tick ignored -> new TickReply(busy);
             case AdminCommand.Statistics ignored -> statistics();
             case AdminCommand.Evict evict -> {
-                final SpaceTier.Evicted evicted = tiers.memory().evict(evict.share(), evict.least(), nowMs);
+                final Evicted evicted = tiers.memory().evict(evict.share(), evict.least(), nowMs);
                 yield new EvictReply(evicted.objects(), evicted.bytes());
             }
             case AdminCommand.SetQuota quota -> tenants.set(quota);
@@ -267,26 +275,28 @@ public final class MasterState implements StateMachine {
         if (entry == null) {
             return Ack.STALE;
         }
-        final Residency devices = entry.residency(Medium.NOF);
-        for (PlacedReplica replica = devices == null ? null : devices.first(); replica != null;
-            replica = replica.sibling()) {
-            if (replica.id() == unreadable.replicaId()) {
-                tiers.nof().dropLeased(replica, nowMs);
-                return Ack.OK;
-            }
+        final PlacedReplica replica = tiers.find(entry, unreadable.replicaId());
+        if (replica != null && replica.segment().medium() != Medium.MEMORY) {
+            tiers.of(replica).dropLeased(replica, nowMs);
+            return Ack.OK;
         }
         return tiers.disk().unreadable(entry, unreadable.replicaId()) ? Ack.OK : Ack.STALE;
     }
 
     private MasterStats statistics() {
         return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
-            segments.replicas(Medium.MEMORY), tiers.memory().held() + tiers.nof().held(), tiers.memory().evictions(),
-            tiers.memory().evictionsWithoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
+            segments.replicas(Medium.MEMORY), held(), tiers.memory().counts().evictions(),
+            tiers.memory().counts().withoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
             offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
-            segments.used(Medium.NOF), tiers.nof().evictions(), tiers.disk().capacity(), clients.size(),
+            segments.used(Medium.NOF), tiers.nof().counts().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
             catalogue.groups(), tiers.disk().used(), reads.counted(),
-            tiers.memory().runs(), tiers.nof().runs(), writes.allocations(), promotions.counted(),
-            segmentCommands.probes());
+            tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
+            segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
+                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts()));
+    }
+
+    private long held() {
+        return tiers.memory().held() + tiers.nof().held() + tiers.gds().held();
     }
 }

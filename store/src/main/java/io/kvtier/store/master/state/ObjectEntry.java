@@ -5,11 +5,14 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 
 /** The place of one object in the catalogue: its current record, and what changes too often to be part of it. */
 final class ObjectEntry {
+    private static final int OTHER_MEDIA = Medium.values().length - 1;
+
     private final ObjectKey key;
     private ObjectRecord record;
     private PendingWrite pending;
     private Residency memory;
-    private Residency nof;
+    /** Those on other media, by its number less one; null when there are none, as with most objects. */
+    private Residency[] others;
     private PlacedReplica promotion;
     private ObjectGroup group;
     private boolean hardPinned;
@@ -50,15 +53,33 @@ final class ObjectEntry {
 
     /** Its complete replicas on a medium; null when there are none. */
     Residency residency(final Medium medium) {
-        return medium == Medium.MEMORY ? memory : nof;
+        if (medium == Medium.MEMORY) {
+            return memory;
+        }
+        return others == null ? null : others[medium.ordinal() - 1];
     }
 
     void residency(final Medium medium, final Residency residency) {
         if (medium == Medium.MEMORY) {
             memory = residency;
-        } else {
-            nof = residency;
+            return;
         }
+        if (others == null) {
+            others = new Residency[OTHER_MEDIA];
+        }
+        others[medium.ordinal() - 1] = residency;
+        boolean any = false;
+        for (final Residency other : others) {
+            any |= other != null;
+        }
+        if (!any) {
+            others = null;
+        }
+    }
+
+    /** Whether it has complete replicas on anything but memory. */
+    boolean hasOthers() {
+        return others != null;
     }
 
     /** The memory replica that is being filled from a disk; null when there is none. */

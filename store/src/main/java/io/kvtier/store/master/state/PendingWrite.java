@@ -68,11 +68,29 @@ final class PendingWrite {
         return replicas.stream().map(PlacedReplica::view).toList();
     }
 
+    /** The one in the writer's own file; null when there is none. */
+    PlacedReplica gds() {
+        for (final PlacedReplica replica : replicas) {
+            if (replica.segment().medium() == Medium.GDS) {
+                return replica;
+            }
+        }
+        return null;
+    }
+
+    private static Scope scopeOf(final PlacedReplica replica) {
+        return switch (replica.segment().medium()) {
+            case MEMORY -> Scope.MEMORY;
+            case NOF -> Scope.NOF;
+            case GDS -> Scope.GDS;
+        };
+    }
+
     /** Takes the replicas of a scope out. */
     List<PlacedReplica> take(final Scope scope) {
         final List<PlacedReplica> taken = new ArrayList<>(replicas.size());
         for (final PlacedReplica replica : replicas) {
-            if (scope == Scope.ALL || scope == Scope.MEMORY == (replica.segment().medium() == Medium.MEMORY)) {
+            if (scope == Scope.ALL || scope == scopeOf(replica)) {
                 taken.add(replica);
             }
         }

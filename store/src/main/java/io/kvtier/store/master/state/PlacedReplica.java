@@ -1,6 +1,5 @@
 package io.kvtier.store.master.state;
 
-import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
@@ -72,7 +71,11 @@ final class PlacedReplica {
     }
 
     private ReplicaDescriptor descriptor() {
-        return segment.medium() == Medium.MEMORY ? memory() : new ReplicaDescriptor.Nof(segment.name(), offset, size);
+        return switch (segment.medium()) {
+            case MEMORY -> memory();
+            case NOF -> new ReplicaDescriptor.Nof(segment.name(), offset, size);
+            case GDS -> segment.gds().descriptor(this);
+        };
     }
 
     ReplicaDescriptor.Memory memory() {

@@ -103,7 +103,7 @@ final class Removals {
             while (replica != null) {
                 final PlacedReplica next = replica.sibling();
                 if (replica.segment().name().equals(segment)) {
-                    tiers.of(medium).dropLeased(replica, nowMs);
+                    tiers.of(replica).dropLeased(replica, nowMs);
                     dropped = true;
                 }
                 replica = next;

@@ -43,6 +43,10 @@ final class SegmentCommands {
     }
 
     Ack mount(final SegmentCommand.Mount mount, final long nowMs) {
+        if (mount.spec().medium() == Medium.GDS) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + mount.spec().name()
+                + " is of medium GDS; a file for GDS replicas is registered, not mounted");
+        }
         clients.checkLender(mount.clientId());
         tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
         clients.appeared(mount.clientId(), nowMs);
@@ -102,6 +106,7 @@ final class SegmentCommands {
         for (UUID gone = clients.nextExpired(nowMs); gone != null; gone = clients.nextExpired(nowMs)) {
             unmountDisk(gone, nowMs);
             copies.clientGone(gone, nowMs);
+            tiers.gds().remove(gone);
             tiers.segments().of(gone).forEach(tiers.segments()::unmount);
         }
         if (!leaving.isEmpty()) {

@@ -33,7 +33,8 @@ final class Segments implements AutoCloseable {
     private final Set<UUID> past = new LinkedHashSet<>();
     private final PriorityQueue<PlacedReplica> resting =
         new PriorityQueue<>((a, b) -> Long.compare(a.restUntilMs(), b.restUntilMs()));
-    private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals());
+    private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals(),
+        Medium.GDS, new Totals());
     private final Placement placement;
     private final long reopenAfterMs;
     private final long deviceReopenAfterMs;
@@ -86,6 +87,17 @@ final class Segments implements AutoCloseable {
         placement.add(segment);
         recount(spec.medium());
         return segment;
+    }
+
+    /** Adds a client's own file, in which nobody but the client allocates. */
+    void mount(final LentSegment file) {
+        mounted.put(file.id(), file);
+        recount(Medium.GDS);
+    }
+
+    /** Something that lies in a client's own file takes its room from now on. */
+    void marked(final PlacedReplica replica) {
+        totals.get(replica.segment().medium()).used += replica.allocated();
     }
 
     private long openFromMs(final SegmentCommand.SegmentSpec spec, final long nowMs) {
@@ -159,7 +171,9 @@ final class Segments implements AutoCloseable {
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
         resting.removeIf(replica -> replica.segment() == segment);
-        placement.remove(segment);
+        if (segment.gds() == null) {
+            placement.remove(segment);
+        }
         recount(segment.medium());
         dying.put(segment.id(), segment);
     }
@@ -236,6 +250,9 @@ final class Segments implements AutoCloseable {
         if (segment.isReadable()) {
             totals.get(segment.medium()).used -= replica.allocated();
         }
+        if (segment.gds() != null) {
+            segment.gds().freed(replica);
+        }
     }
 
     long largestSegment(final Medium medium) {
@@ -258,8 +275,9 @@ final class Segments implements AutoCloseable {
 
     List<SegmentInfo> list() {
         final List<SegmentInfo> infos = new ArrayList<>();
-        mounted.values().forEach(segment -> infos.add(info(segment)));
-        dying.values().forEach(segment -> infos.add(info(segment)));
+        // Clients of earlier versions know no other media than these.
+        Stream.concat(mounted.values().stream(), dying.values().stream())
+            .filter(segment -> segment.medium() != Medium.GDS).forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 

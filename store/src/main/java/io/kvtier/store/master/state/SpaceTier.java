@@ -1,7 +1,6 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.config.MasterSettings;
-import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import java.util.HashMap;
@@ -16,7 +15,11 @@ import java.util.Map;
  * queued for offload and counted as room to come.
  */
 final class SpaceTier {
+    private static final Medium[] MEDIA = Medium.values();
+
     private final Medium medium;
+    /** The one segment that this is about; null for all of a medium. */
+    private final LentSegment only;
     private final double highWatermark;
     private final double ratio;
     private final MasterSettings settings;
@@ -31,42 +34,45 @@ final class SpaceTier {
     private final Map<Long, PlacedReplica> orphans = new HashMap<>();
     private long residencies;
     private long held;
-    private long evictions;
-    private long evictionsWithoutCopy;
-    private long evictedBytes;
-    private long runs;
-    private long successfulRuns;
+    private final EvictionCounts counts = new EvictionCounts();
 
-    /** The objects that an eviction took, and the bytes that will be free for that. */
-    static final class Evicted {
-        private long objects;
-        private long bytes;
-        private long valueBytes;
-
-        long objects() {
-            return objects;
-        }
-
-        long bytes() {
-            return bytes;
-        }
+    /** Those whose state a tier's replicas are part of; offloads are those of memory. */
+    record Owners(MasterSettings settings, ObjectCatalogue catalogue, Segments segments, DiskReplicas disk,
+                  Offloads offloads, Effects effects) {
     }
 
-    /** A tier of a medium; offloads are those of memory, and for memory tenants are charged. */
-    SpaceTier(final Medium medium, final MasterSettings settings, final ObjectCatalogue catalogue,
-        final Segments segments, final DiskReplicas disk, final Offloads offloads, final Effects effects) {
-        this.disk = disk;
+    /** Of memory, for which tenants are charged. */
+    static SpaceTier ofMemory(final Owners owners) {
+        final MasterSettings.Eviction when = owners.settings().eviction();
+        return new SpaceTier(Medium.MEMORY, null, when.highWatermark(), when.ratio(), owners);
+    }
+
+    /** Of block devices. */
+    static SpaceTier ofDevices(final Owners owners) {
+        final MasterSettings.Eviction when = owners.settings().eviction();
+        return new SpaceTier(Medium.NOF, null, when.nofHighWatermark(), when.nofRatio(), owners);
+    }
+
+    /** Of one client's own file, with an order of its own: what is evicted there makes room there alone. */
+    static SpaceTier ofFile(final LentSegment file, final double highWatermark, final double ratio,
+        final Owners owners) {
+        return new SpaceTier(Medium.GDS, file, highWatermark, ratio, owners);
+    }
+
+    private SpaceTier(final Medium medium, final LentSegment only, final double highWatermark, final double ratio,
+        final Owners owners) {
         this.medium = medium;
-        this.settings = settings;
-        this.catalogue = catalogue;
-        this.segments = segments;
-        this.offloads = offloads;
+        this.only = only;
+        this.highWatermark = highWatermark;
+        this.ratio = ratio;
+        this.settings = owners.settings();
+        this.catalogue = owners.catalogue();
+        this.segments = owners.segments();
+        this.disk = owners.disk();
+        this.offloads = owners.offloads();
         this.tenants = catalogue.tenants();
-        this.effects = effects;
-        order = new EvictionOrder(medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null);
-        final MasterSettings.Eviction eviction = settings.eviction();
-        highWatermark = medium == Medium.MEMORY ? eviction.highWatermark() : eviction.nofHighWatermark();
-        ratio = medium == Medium.MEMORY ? eviction.ratio() : eviction.nofRatio();
+        this.effects = owners.effects();
+        this.order = new EvictionOrder(medium == Medium.MEMORY && tenants.isStrict() ? new TenantOrders() : null);
     }
 
     /**
@@ -80,7 +86,7 @@ final class SpaceTier {
             // Nothing that could be evicted makes room for it.
             return List.of();
         }
-        relieve(wish, places, nowMs);
+        relieve(wish.size() * places, nowMs);
         List<PlacedReplica> placed = segments.allocate(wish, count, nowMs, catalogue);
         final boolean evicting = placed.isEmpty() && !wish.only();
         while (evicting && placed.isEmpty() && makeRoom(wish.size(), nowMs)) {
@@ -241,7 +247,7 @@ final class SpaceTier {
         return orphans.get(replicaId);
     }
 
-    /** The replica's range is freed without rest: it cannot be leased, or its writer has said that it is done. */
+    /** Frees the range without rest: it cannot be leased, or its writer has said that it is done. */
     void drop(final PlacedReplica replica, final long nowMs) {
         drop(replica, 0, nowMs);
     }
@@ -320,7 +326,7 @@ final class SpaceTier {
                 order.putBack(residency, nowMs);
             }
         } else if (!replica.wasUsedWhileOffloading() && !replica.owner().isLeased(nowMs)) {
-            countEvicted(replica);
+            counts.evicted(replica);
             drop(replica, nowMs);
         }
     }
@@ -332,7 +338,7 @@ final class SpaceTier {
         final long needed = part(least);
         evictUntil(wanted, false, evicted, nowMs);
         evictUntil(needed, settings.eviction().softPinned(), evicted, nowMs);
-        countRun(evicted);
+        counts.run(evicted);
         return evicted;
     }
 
@@ -353,16 +359,16 @@ final class SpaceTier {
         }
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
-        while (evicted.valueBytes < bytes && order.oldestOf(tenant, evenSoftPinned, nowMs) != null) {
+        while (evicted.valueBytes() < bytes && order.oldestOf(tenant, evenSoftPinned, nowMs) != null) {
             evict(order.oldestOf(tenant, evenSoftPinned, nowMs), evicted, nowMs);
         }
-        tenants.evicted(tenant, evicted.valueBytes);
-        countRun(evicted);
+        tenants.evicted(tenant, evicted.valueBytes());
+        counts.run(evicted);
     }
 
     private void evictUntil(final long objects, final boolean evenSoftPinned, final Evicted evicted,
         final long nowMs) {
-        while (evicted.objects < objects && order.oldest(evenSoftPinned, nowMs) != null) {
+        while (evicted.objects() < objects && order.oldest(evenSoftPinned, nowMs) != null) {
             evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
         }
     }
@@ -371,36 +377,48 @@ final class SpaceTier {
         return held;
     }
 
-    long evictions() {
-        return evictions;
+    /** What was evicted here. */
+    EvictionCounts counts() {
+        return counts;
     }
 
-    long evictionsWithoutCopy() {
-        return evictionsWithoutCopy;
+    private long capacity() {
+        return only == null ? segments.capacity(medium) : only.capacity();
     }
 
-    EvictionRuns runs() {
-        return new EvictionRuns(runs, successfulRuns, evictedBytes);
+    private long usedBytes() {
+        return only == null ? segments.used(medium) : only.used();
     }
 
-    private void relieve(final Placement.Wish wish, final int count, final long nowMs) {
-        final long bytes = wish.size() * count;
-        final long capacity = segments.capacity(medium);
-        final long used = segments.used(medium);
+    private void relieve(final long bytes, final long nowMs) {
+        final long capacity = capacity();
+        final long used = usedBytes();
         if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
             return;
         }
         final long low = (long) ((highWatermark - ratio) * capacity);
         final long excess = used + bytes - low - coming();
-        if (excess <= 0) {
-            return;
+        if (excess > 0) {
+            evictBytes(excess, nowMs);
         }
+    }
+
+    /** Evicts until so many bytes go, or nothing more may; returns how many go. */
+    long evictBytes(final long bytes, final long nowMs) {
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final Evicted evicted = new Evicted();
-        while (evicted.bytes < excess && order.oldest(evenSoftPinned, nowMs) != null) {
+        while (evicted.bytes() < bytes && order.oldest(evenSoftPinned, nowMs) != null) {
             evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
         }
-        countRun(evicted);
+        counts.run(evicted);
+        return evicted.bytes();
+    }
+
+    /** A range that its owner has allocated is held for whoever writes it; others go where that is too much. */
+    void marked(final PlacedReplica replica, final long nowMs) {
+        segments.marked(replica);
+        hold(replica);
+        relieve(0, nowMs);
     }
 
     /** Bytes that will be free when what is being copied to disks has ended. */
@@ -410,28 +428,18 @@ final class SpaceTier {
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
     boolean makeRoom(final long size, final long nowMs) {
-        final long wanted = Math.max(size, (long) (ratio * segments.capacity(medium)));
+        final long wanted = Math.max(size, (long) (ratio * capacity()));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();
         boolean freed = false;
-        while (!freed && order.oldest(evenSoftPinned, nowMs) != null && coming + evicted.bytes < wanted) {
-            final long before = segments.used(medium);
+        while (!freed && order.oldest(evenSoftPinned, nowMs) != null && coming + evicted.bytes() < wanted) {
+            final long before = usedBytes();
             evict(order.oldest(evenSoftPinned, nowMs), evicted, nowMs);
-            freed = segments.used(medium) < before;
+            freed = usedBytes() < before;
         }
-        countRun(evicted);
+        counts.run(evicted);
         return freed;
-    }
-
-    private void countRun(final Evicted evicted) {
-        runs++;
-        successfulRuns += evicted.objects > 0 ? 1 : 0;
-    }
-
-    private void countEvicted(final PlacedReplica replica) {
-        evictions++;
-        evictedBytes += replica.allocated();
     }
 
     /** Evicts an object and the group it is in; one whose group is leased goes to the leased list instead. */
@@ -445,7 +453,8 @@ final class SpaceTier {
         } else {
             for (final ObjectEntry member : List.copyOf(entry.group().members())) {
                 final Residency residency = member.residency(medium);
-                if (residency != null && residency.list() != null) {
+                if (residency != null && residency.list() != null
+                    && (only == null || residency.first().segment() == only)) {
                     evictOne(residency, evicted, nowMs);
                 }
             }
@@ -455,15 +464,14 @@ final class SpaceTier {
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
         final boolean onlyCopy = !hasCopyBeside(victim.entry());
         final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
-        evicted.objects++;
+        evicted.object();
         PlacedReplica replica = victim.first();
         while (replica != null) {
             final PlacedReplica next = replica.sibling();
             // What lies in a segment that is gone makes no room when it goes.
-            evicted.bytes += replica.segment().isReadable() ? replica.allocated() : 0;
-            evicted.valueBytes += replica.size();
+            evicted.replica(replica.segment().isReadable() ? replica.allocated() : 0, replica.size());
             if (replica != saved) {
-                countEvicted(replica);
+                counts.evicted(replica);
                 drop(replica, nowMs);
             }
             replica = next;
@@ -474,13 +482,18 @@ final class SpaceTier {
             tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
-            evictionsWithoutCopy++;
+            counts.lostLastCopy();
         }
     }
 
     /** Whether there is a copy elsewhere, and not on what is just being swept. */
     private boolean hasCopyBeside(final ObjectEntry entry) {
-        final Residency beside = entry.residency(medium == Medium.MEMORY ? Medium.NOF : Medium.MEMORY);
-        return beside != null && beside.isReadable() || disk.hasCopy(entry);
+        for (final Medium other : MEDIA) {
+            final Residency beside = other == medium ? null : entry.residency(other);
+            if (beside != null && beside.isReadable()) {
+                return true;
+            }
+        }
+        return disk.hasCopy(entry);
     }
 }

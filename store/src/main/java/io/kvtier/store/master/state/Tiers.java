@@ -5,35 +5,61 @@ import io.kvtier.store.replica.Replica;
 import java.util.List;
 
 /** The owners of what an object can have, for those that deal with whole objects. */
-record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, SpaceTier nof, DiskReplicas disk,
-             SoftPins pins) {
-    SpaceTier of(final Medium medium) {
-        return medium == Medium.MEMORY ? memory : nof;
-    }
+record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, SpaceTier nof, GdsStorages gds,
+             DiskReplicas disk, SoftPins pins) {
+    private static final Medium[] MEDIA = Medium.values();
 
     SpaceTier of(final PlacedReplica replica) {
-        return of(replica.segment().medium());
+        return switch (replica.segment().medium()) {
+            case MEMORY -> memory;
+            case NOF -> nof;
+            case GDS -> replica.segment().gds().tier();
+        };
+    }
+
+    /** The tier of an object's file, where it has a replica in one; null elsewhere. */
+    private SpaceTier fileOf(final ObjectEntry entry) {
+        final Residency file = entry.hasOthers() ? entry.residency(Medium.GDS) : null;
+        return file == null ? null : of(file.first());
     }
 
     void used(final ObjectEntry entry, final long nowMs) {
         memory.used(entry, nowMs);
-        nof.used(entry, nowMs);
+        if (entry.hasOthers()) {
+            nof.used(entry, nowMs);
+            final SpaceTier file = fileOf(entry);
+            if (file != null) {
+                file.used(entry, nowMs);
+            }
+        }
     }
 
     /** Keeps an object from being evicted while room is made for what takes its place. */
     void shield(final ObjectEntry entry) {
         memory.shield(entry);
         nof.shield(entry);
+        final SpaceTier file = fileOf(entry);
+        if (file != null) {
+            file.shield(entry);
+        }
     }
 
     void unshield(final ObjectEntry entry, final long nowMs) {
         memory.unshield(entry, nowMs);
         nof.unshield(entry, nowMs);
+        final SpaceTier file = fileOf(entry);
+        if (file != null) {
+            file.unshield(entry, nowMs);
+        }
     }
 
     void pinChanged(final ObjectEntry entry, final long nowMs) {
         memory.pinChanged(entry, nowMs);
         nof.pinChanged(entry, nowMs);
+        final SpaceTier file = fileOf(entry);
+        if (file != null) {
+            file.pinChanged(entry, nowMs);
+        }
     }
 
     /** Whether an object has a replica that can be read: complete, and neither its segment nor its disk is gone. */
@@ -62,8 +88,9 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
         return placed == null || placed.segment().isReadable();
     }
 
-    private PlacedReplica find(final ObjectEntry entry, final long replicaId) {
-        for (final Medium medium : Medium.values()) {
+    /** A complete replica of an object in a segment or file, by its id; null when there is none. */
+    PlacedReplica find(final ObjectEntry entry, final long replicaId) {
+        for (final Medium medium : MEDIA) {
             final Residency residency = entry.residency(medium);
             final PlacedReplica found = residency == null ? null : residency.find(replicaId);
             if (found != null) {
@@ -84,9 +111,10 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
         }
         disk.forget(entry, told);
         entry.replace(entry.record().withReplicas(List.of()));
-        for (final Medium medium : Medium.values()) {
+        for (final Medium medium : MEDIA) {
             while (entry.residency(medium) != null) {
-                of(medium).dropLeased(entry.residency(medium).first(), nowMs);
+                final PlacedReplica replica = entry.residency(medium).first();
+                of(replica).dropLeased(replica, nowMs);
             }
         }
     }

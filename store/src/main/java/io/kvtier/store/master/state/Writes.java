@@ -100,16 +100,65 @@ final class Writes {
         if (placed.size() < put.options().replicas() + put.options().nofReplicas()) {
             partlyPlaced++;
         }
+        return started(known, entry, put, placed, nowMs);
+    }
+
+    /** Room is there: whatever the put takes the place of ends. */
+    private PutStartReply started(final ObjectEntry known, final ObjectEntry entry, final ObjectCommand.PutStart put,
+        final List<PlacedReplica> placed, final long nowMs) {
         if (known != null) {
             makeWay(known, nowMs);
         }
-        if (!replaces) {
+        if (known != entry) {
             tiers.catalogue().add(entry);
             if (!put.options().group().isEmpty()) {
                 tiers.catalogue().joinGroup(entry, put.options().group());
             }
         }
         return begin(entry, put, placed, nowMs);
+    }
+
+    /** Adds the replica in its writer's own file to a put; 0 when there is no such put any more. */
+    long addGds(final ObjectCommand.AddGdsReplicaStart add, final long nowMs) {
+        final PendingWrite write = find(add.key(), add.version(), add.clientId());
+        if (write == null || write.isDiscarded()) {
+            return ObjectCommand.AddGdsReplicaStart.STALE;
+        }
+        final PlacedReplica known = write.gds();
+        if (known != null) {
+            return GdsStorages.same(known, add);
+        }
+        final PlacedReplica replica =
+            tiers.gds().place(write.entry(), add.clientId(), write.command().size(), add.extent(), nowMs);
+        write.replicas().add(replica);
+        tiers.gds().find(add.clientId()).begun(false);
+        return replica.id();
+    }
+
+    /** Starts a put of a value that goes to its writer's own file alone. */
+    PutStartReply startInFile(final ObjectCommand.CreateGdsOnlyObject create, final long nowMs) {
+        final ObjectCommand.PutStart put = create.put();
+        check(put);
+        final ObjectEntry known = tiers.catalogue().find(put.key());
+        final PutStartReply taken = known == null ? null : taken(known, put, tiers.isReadable(known), nowMs);
+        if (taken != null) {
+            return taken;
+        }
+        if (known != null) {
+            tiers.shield(known);
+        }
+        try {
+            final boolean replaces = known != null && tiers.isReadable(known);
+            final ObjectEntry entry = replaces ? known : new ObjectEntry(put.key());
+            final PlacedReplica replica =
+                tiers.gds().place(entry, put.clientId(), put.size(), create.extent(), nowMs);
+            tiers.gds().find(put.clientId()).begun(true);
+            return started(known, entry, put, List.of(replica), nowMs);
+        } finally {
+            if (known != null) {
+                tiers.unshield(known, nowMs);
+            }
+        }
     }
 
     private void check(final ObjectCommand.PutStart put) {
@@ -224,7 +273,8 @@ final class Writes {
 
     private List<PlacedReplica> place(final ObjectEntry entry, final ObjectCommand.PutStart put, final Medium medium,
         final int count, final String host, final long nowMs) {
-        return count == 0 ? List.of() : tiers.of(medium).place(new Placement.Wish(entry, put.size(), medium,
+        final SpaceTier tier = medium == Medium.MEMORY ? tiers.memory() : tiers.nof();
+        return count == 0 ? List.of() : tier.place(new Placement.Wish(entry, put.size(), medium,
             put.options().preferredSegments(), host, false), count, nowMs);
     }
 
@@ -334,6 +384,14 @@ final class Writes {
         }
         abandon(write, revoke.scope(), revoke.settled() ? 0 : settings.liveness().overMs(write.startMs()), nowMs);
         return Ack.OK;
+    }
+
+    /** The writer of a replica asks what has become of it, so that he is not at it any more: its put is over. */
+    void giveUp(final ObjectEntry entry, final PlacedReplica replica, final long nowMs) {
+        final PendingWrite write = entry.pending();
+        if (write != null && write.replicas().contains(replica)) {
+            abandon(write, Scope.ALL, 0, nowMs);
+        }
     }
 
     private PendingWrite find(final ObjectKey key, final long version, final UUID clientId) {

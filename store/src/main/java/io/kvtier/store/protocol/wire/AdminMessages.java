@@ -11,6 +11,7 @@ import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
+import io.kvtier.store.protocol.MasterStats.GdsTotals;
 import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.MasterStats.Probes;
 import io.kvtier.store.protocol.MasterStats.Promoted;
@@ -51,7 +52,7 @@ final class AdminMessages {
     /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
         return Message.of((e, stats) -> {
-            e.array(31).number(stats.objects()).number(stats.memoryCapacity())
+            e.array(32).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -61,8 +62,9 @@ final class AdminMessages {
                 .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
                 .number(stats.softPinned()).number(stats.groups()).number(stats.diskUsed());
             final Gets gets = stats.gets();
-            e.array(7).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
-                .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes());
+            e.array(9).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
+                .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes())
+                .number(gets.gdsHits()).number(gets.gdsBytes());
             write(e, stats.memoryRuns());
             write(e, stats.nofRuns());
             e.array(3).number(stats.allocations().failures()).number(stats.allocations().partial())
@@ -74,15 +76,23 @@ final class AdminMessages {
             e.array(3).number(rejected.room()).number(rejected.quota()).number(rejected.busy());
             e.array(4).number(stats.probes().successes()).number(stats.probes().failures())
                 .number(stats.probes().unmounted()).number(stats.probes().timeouts());
+            gds(e, stats.gds());
         }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), later(d), group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
-                r.number(), r.number(), r.number(), r.number(), r.number())), runs(d), runs(d),
+                r.number(), r.number(), r.number(), r.number(), r.number(), later(r), later(r))), runs(d), runs(d),
             group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number(), later(r))),
             group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number(),
                 group(r, Rejected.NONE, s -> new Rejected(s.number(), s.number(), s.number())))),
-            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number(), later(r)))));
+            group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number(), later(r))),
+            group(d, GdsTotals.NONE, r -> new GdsTotals(r.number(), r.number(), r.number(), r.number(),
+                r.record(GdsMessages::counts)))));
+    }
+
+    private static void gds(final Encoder e, final GdsTotals gds) {
+        GdsMessages.counts(e.array(5).number(gds.storages()).number(gds.capacity()).number(gds.used())
+            .number(gds.replicas()), gds.counts());
     }
 
     /** A number that older writers leave out. */

@@ -177,6 +177,8 @@ final class Decoder {
             descriptor = record(d -> new ReplicaDescriptor.LocalDisk(d.uuid(), d.count(), d.endpoint()));
         } else if (type == ReplicaType.NOF.number()) {
             descriptor = record(d -> new ReplicaDescriptor.Nof(d.name(), d.count(), d.count()));
+        } else if (type == ReplicaType.GDS.number()) {
+            descriptor = gds();
         } else {
             descriptor = new ReplicaDescriptor.Unknown(type, in.raw(MAX_UNKNOWN));
         }
@@ -210,6 +212,24 @@ final class Decoder {
         final SegmentAddress address = new SegmentAddress(new UUID(high, low), endpoint, token());
         in.end();
         return new ReplicaDescriptor.Memory(addresses.of(address).address(), offset, size);
+    }
+
+    /**
+     * Exactly six fields: where somebody's bytes lie in a file is not guessed from a message that has others.
+     */
+    private ReplicaDescriptor.Gds gds() {
+        final int fields = in.begin();
+        if (fields != Encoder.GDS_FIELDS) {
+            throw new MalformedMessageException("the descriptor of a GDS replica has " + fields + " fields; it has "
+                + Encoder.GDS_FIELDS);
+        }
+        try {
+            return new ReplicaDescriptor.Gds(uuid(), uuid(), number(), number(), number(), number());
+        } catch (final IllegalArgumentException e) {
+            throw new MalformedMessageException("the descriptor of a GDS replica cannot be one: " + e.getMessage());
+        } finally {
+            in.end();
+        }
     }
 
     /** Three fields. */

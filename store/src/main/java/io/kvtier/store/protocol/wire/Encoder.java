@@ -11,6 +11,7 @@ import java.util.UUID;
 /** Writes what messages are made of. <b>Threading:</b> for one thread. */
 final class Encoder {
     static final int REPLICA_FIELDS = 4;
+    static final int GDS_FIELDS = 6;
 
     private final MessageWriter out;
     private final AddressBook addresses;
@@ -105,6 +106,9 @@ final class Encoder {
                 .number(disk.objectSize()).text(disk.transportEndpoint());
             case ReplicaDescriptor.Nof nof -> number(nof.type().number()).array(3).text(nof.namespace())
                 .number(nof.offset()).number(nof.objectSize());
+            case ReplicaDescriptor.Gds gds -> number(gds.type().number()).array(GDS_FIELDS).uuid(gds.ownerClientId())
+                .uuid(gds.storageId()).number(gds.storageGeneration()).number(gds.valueOffset())
+                .number(gds.valueSize()).number(gds.allocatedSize());
             case ReplicaDescriptor.Unknown unknown -> out.number(unknown.number()).raw(unknown.fields());
         }
         return this;

@@ -18,7 +18,8 @@ import java.util.List;
 /** The numbers of all enumerations of the protocol, each counted from 0. Only appended to. */
 final class Numbers {
     static final Numbering<Ack> ACK = Numbering.of(List.of(Ack.OK, Ack.STALE));
-    static final Numbering<Scope> SCOPE = Numbering.of(List.of(Scope.ALL, Scope.MEMORY, Scope.NOF));
+    static final Numbering<Scope> SCOPE = Numbering.of(List.of(Scope.ALL, Scope.MEMORY, Scope.NOF,
+        Scope.GDS));
     static final Numbering<PutOutcome> PUT_OUTCOME =
         Numbering.of(List.of(PutOutcome.STORED, PutOutcome.ALREADY_EXISTS, PutOutcome.BEING_WRITTEN,
             PutOutcome.NO_SPACE));
@@ -30,7 +31,8 @@ final class Numbers {
     /** A status of a later version is none that may be read. */
     static final Numbering<ReplicaStatus> REPLICA_STATUS = Numbering.withUnknown(ReplicaStatus.REMOVED,
         List.of(ReplicaStatus.PROCESSING, ReplicaStatus.COMPLETE, ReplicaStatus.REMOVED));
-    static final Numbering<Medium> MEDIUM = Numbering.of(List.of(Medium.MEMORY, Medium.NOF));
+    static final Numbering<Medium> MEDIUM = Numbering.of(List.of(Medium.MEMORY, Medium.NOF,
+        Medium.GDS));
     /** A status of a later version is none that may be read or allocated in. */
     static final Numbering<Status> SEGMENT_STATUS =
         Numbering.withUnknown(Status.UNMOUNTING, List.of(Status.OK, Status.DRAINING, Status.DRAINED,

@@ -4,6 +4,8 @@ import io.kvtier.store.DataType;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
+import io.kvtier.store.protocol.ObjectCommand.AddGdsReplicaStart;
+import io.kvtier.store.protocol.ObjectCommand.CreateGdsOnlyObject;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.Find;
 import io.kvtier.store.protocol.ObjectCommand.FindReply;
@@ -70,7 +72,16 @@ final class ObjectMessages {
                 Message.of((e, keys) -> e.array(1).keys(keys), Decoder::keys)),
             Method.of(27, ReplicaUnreadable.class, true, Message.of((e, bad) -> e.array(4).key(bad.key())
                 .number(bad.version()).number(bad.replicaId()),
-                d -> new ReplicaUnreadable(d.key(), d.number(), d.number())), CommonMessages.ACK));
+                d -> new ReplicaUnreadable(d.key(), d.number(), d.number())), CommonMessages.ACK),
+            Method.of(28, AddGdsReplicaStart.class, true, Message.of((e, add) -> GdsMessages.extent(
+                e.array(5).uuid(add.clientId()).key(add.key()).number(add.version()), add.extent()),
+                d -> new AddGdsReplicaStart(d.uuid(), d.key(), d.number(), GdsMessages.extent(d))),
+                CommonMessages.NUMBER),
+            Method.of(29, CreateGdsOnlyObject.class, true, Message.of((e, create) -> {
+                putStart(e.array(2), create.put(), 0);
+                GdsMessages.extent(e, create.extent());
+            }, d -> new CreateGdsOnlyObject(d.record(ObjectMessages::putStart), GdsMessages.extent(d))),
+                Message.of(ObjectMessages::putStartReply, ObjectMessages::putStartReply)));
     }
 
     /** With the time that the server may wait for room, which is no part of the command. */
