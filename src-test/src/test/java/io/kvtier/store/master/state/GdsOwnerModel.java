@@ -167,7 +167,8 @@ final class GdsOwnerModel {
         }
         if (reply instanceof PutStartReply.Started started) {
             beside(key, started, room);
-        } else if (room != null && (reply instanceof PutStartReply.NoSpace || reply instanceof PutStartReply.TooLarge)) {
+        } else if (room != null
+            && (reply instanceof PutStartReply.NoSpace || reply instanceof PutStartReply.TooLarge)) {
             alone(start, room);
         } else {
             giveBack(room);

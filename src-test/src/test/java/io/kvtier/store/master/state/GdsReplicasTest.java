@@ -39,7 +39,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Files of clients in which these allocate: registered, written beside memory or alone, evicted from, settled, lost. */
+/** Files of clients in which these allocate: registered, written beside memory or alone, evicted, settled, lost. */
 @ExtendWith(LeakCheck.class)
 class GdsReplicasTest {
     private static final long UNIT = 4096;

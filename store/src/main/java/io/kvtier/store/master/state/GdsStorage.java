@@ -16,7 +16,7 @@ import org.agrona.collections.Long2ObjectHashMap;
  *
  * <p>Its owner allocates in it; the allocator of its segment only marks what the owner has taken, so that two replicas
  * can never lie on one range, whatever an owner says. A range is unmarked when its replica is gone and its rest is
- * over; the owner is told so each time, and frees it when that is what lies there: ids of replicas are never used again.
+ * over; the owner is told so each time, and frees it when that is what lies there: no id of a replica is used twice.
  */
 final class GdsStorage {
     private final GdsStorageSpec spec;
