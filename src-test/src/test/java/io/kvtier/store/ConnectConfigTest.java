@@ -1,6 +1,7 @@
 package io.kvtier.store;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -36,7 +37,7 @@ class ConnectConfigTest {
             .tenant("blue").listen("10.0.0.1", "outside").memoryBytes(1 << 20).shm(false).segmentName("part")
             .stagingBytes(2 << 20).disk(DISK, 3 << 20).diskWatermarks(0.7, 0.6).promoteOnHit(false).directIo(false)
             .ioThreads(5).verify(false).timeouts(11, 12).putTimeoutMs(13).closeTimeoutMs(14).nofDevice(DEVICE, 4096)
-            .nofProbe(15, 16).build();
+            .nofProbe(15, 16).gds(GdsConfig.NONE.withRoom(DISK, 5 << 20)).build();
 
         for (final ConnectConfig one : List.of(config, config.toBuilder().build())) {
             assertEquals(new HostPort("host", 7), one.master());
@@ -47,6 +48,8 @@ class ConnectConfigTest {
             assertEquals(new ConnectConfig.Listening("10.0.0.1", "outside"), one.listening());
             assertEquals(new ConnectConfig.Lending(1 << 20, false, "part", 2 << 20), one.lending());
             assertEquals(new DiskConfig(DISK, 3 << 20, 0.7, 0.6, false, false, 5), one.disk());
+            assertEquals(new GdsConfig(DISK, 5 << 20, GdsConfig.Mover.GDS, 0.95, 0.85, true, true), one.gds());
+            assertFalse(one.isGdsLeftToEnvironment());
             assertEquals(new ConnectConfig.Timeouts(11, 12, 13, 14), one.timeouts());
             assertEquals(new NofConfig(List.of(new NofConfig.Device(DEVICE, 4096)), 15, 16), one.nof());
             assertEquals(false, one.verify());
@@ -63,6 +66,10 @@ class ConnectConfigTest {
         assertEquals("default", config.identity().tenant());
         assertEquals(0, config.disk().bytes());
         assertNull(config.disk().directory());
+        assertEquals(0, config.gds().bytes());
+        assertTrue(config.isGdsLeftToEnvironment());
+        assertTrue(config.toBuilder().build().isGdsLeftToEnvironment());
+        assertFalse(plain().gds(GdsConfig.NONE).build().isGdsLeftToEnvironment());
         assertEquals(new ConnectConfig.Timeouts(5_000, 20_000, 10_000, 30_000), config.timeouts());
         assertEquals(NofConfig.NONE, config.nof());
         assertEquals("name", plain().name("name").build().lending().segmentName());

@@ -5,6 +5,7 @@ import io.kvtier.transport.SharedSecret;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
@@ -34,6 +35,8 @@ public final class ConnectConfig {
     private final Listening listening;
     private final Lending lending;
     private final DiskConfig disk;
+    /** Null when nothing was said. */
+    private final GdsConfig gds;
     private final NofConfig nof;
     private final Timeouts timeouts;
     private final boolean verify;
@@ -138,6 +141,7 @@ public final class ConnectConfig {
         lending = new Lending(builder.memoryBytes, builder.shm,
             builder.segmentName == null ? builder.name : builder.segmentName, builder.stagingBytes);
         disk = builder.disk;
+        gds = builder.gds;
         nof = builder.nof;
         timeouts = new Timeouts(builder.rpcTimeoutMs, builder.transferTimeoutMs, builder.putTimeoutMs,
             builder.closeTimeoutMs);
@@ -189,6 +193,25 @@ public final class ConnectConfig {
         return disk;
     }
 
+    /**
+     * GDS offload: a file that values are written to by GPUDirect Storage.
+     *
+     * @return its settings; {@link GdsConfig#bytes()} is 0 when there is none, or when nothing was said of it.
+     */
+    public GdsConfig gds() {
+        return gds == null ? GdsConfig.NONE : gds;
+    }
+
+    /**
+     * Whether nothing was said of GDS offload, so that the environment of the process decides, see
+     * {@code store/OPERATIONS.md}.
+     *
+     * @return true when {@link #gds()} was not set.
+     */
+    public boolean isGdsLeftToEnvironment() {
+        return gds == null;
+    }
+
     /** {@return the block devices that are lent} */
     public NofConfig nof() {
         return nof;
@@ -224,8 +247,8 @@ public final class ConnectConfig {
     }
 
     /**
-     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> settings of the disk and of block devices are
-     * refused where they are given, the others by {@link #build()}.
+     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> settings of the disk, of GDS offload and of
+     * block devices are refused where they are given, the others by {@link #build()}.
      */
     public static final class Builder {
         private final String masterHost;
@@ -243,6 +266,8 @@ public final class ConnectConfig {
         private String segmentName;
         private long stagingBytes = DEFAULT_STAGING_BYTES;
         private DiskConfig disk = DiskConfig.NONE;
+        /** Null when nothing was said. */
+        private GdsConfig gds;
         private NofConfig nof = NofConfig.NONE;
         private long rpcTimeoutMs = DEFAULT_RPC_TIMEOUT_MS;
         private long transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS;
@@ -270,6 +295,7 @@ public final class ConnectConfig {
             segmentName = from.lending.segmentName();
             stagingBytes = from.lending.stagingBytes();
             disk = from.disk;
+            gds = from.gds;
             nof = from.nof;
             rpcTimeoutMs = from.timeouts.rpcMs();
             transferTimeoutMs = from.timeouts.transferMs();
@@ -434,6 +460,17 @@ public final class ConnectConfig {
          */
         public Builder ioThreads(final int threads) {
             disk = disk.withIoThreads(threads);
+            return this;
+        }
+
+        /**
+         * Sets GDS offload, whatever the environment says of it. Without this call the environment decides.
+         *
+         * @param settings {@link GdsConfig#NONE} for none, else that with changes.
+         * @return this.
+         */
+        public Builder gds(final GdsConfig settings) {
+            gds = Objects.requireNonNull(settings, "settings");
             return this;
         }
 

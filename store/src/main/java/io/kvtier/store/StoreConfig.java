@@ -2,6 +2,7 @@ package io.kvtier.store;
 
 import io.kvtier.store.config.MasterSettings;
 import java.nio.file.Path;
+import java.util.Objects;
 
 /**
  * What an embedded store may use. Immutable; made with {@link #builder()}, changed with {@link #toBuilder()}. A setting
@@ -15,6 +16,8 @@ public final class StoreConfig {
 
     private final Memory memory;
     private final DiskConfig disk;
+    /** Null when nothing was said. */
+    private final GdsConfig gds;
     private final long leaseMs;
     private final boolean verifyDiskReads;
     private final long putTimeoutMs;
@@ -47,6 +50,7 @@ public final class StoreConfig {
     private StoreConfig(final Builder builder) {
         memory = new Memory(builder.memoryBytes, builder.hugePages, builder.highWatermark, builder.evictionRatio);
         disk = builder.disk;
+        gds = builder.gds;
         leaseMs = builder.leaseMs;
         verifyDiskReads = builder.verifyDiskReads;
         putTimeoutMs = builder.putTimeoutMs;
@@ -93,6 +97,25 @@ public final class StoreConfig {
     }
 
     /**
+     * GDS offload: a file that values are written to by GPUDirect Storage.
+     *
+     * @return its settings; {@link GdsConfig#bytes()} is 0 when there is none, or when nothing was said of it.
+     */
+    public GdsConfig gds() {
+        return gds == null ? GdsConfig.NONE : gds;
+    }
+
+    /**
+     * Whether nothing was said of GDS offload, so that the environment of the process decides, see
+     * {@code store/OPERATIONS.md}.
+     *
+     * @return true when {@link #gds()} was not set.
+     */
+    public boolean isGdsLeftToEnvironment() {
+        return gds == null;
+    }
+
+    /**
      * For how long a value that was read may be neither evicted nor removed. Reads in progress are always safe; a lease
      * is for those who come back.
      *
@@ -130,8 +153,8 @@ public final class StoreConfig {
     }
 
     /**
-     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> a setting of the disk is refused where it is
-     * given, the others by {@link #build()}.
+     * Collects settings. <b>Threading:</b> one thread. <b>Errors:</b> settings of the disk and of GDS offload
+     * are refused where they are given, the others by {@link #build()}.
      */
     public static final class Builder {
         private long memoryBytes = 256L << 20;
@@ -139,6 +162,8 @@ public final class StoreConfig {
         private double highWatermark = MasterSettings.Eviction.DEFAULT.highWatermark();
         private double evictionRatio = MasterSettings.Eviction.DEFAULT.ratio();
         private DiskConfig disk = DiskConfig.NONE;
+        /** Null when nothing was said. */
+        private GdsConfig gds;
         private long leaseMs;
         private boolean verifyDiskReads = true;
         private long putTimeoutMs = 10_000;
@@ -153,6 +178,7 @@ public final class StoreConfig {
             highWatermark = from.memory.highWatermark();
             evictionRatio = from.memory.evictionRatio();
             disk = from.disk;
+            gds = from.gds;
             leaseMs = from.leaseMs;
             verifyDiskReads = from.verifyDiskReads;
             putTimeoutMs = from.putTimeoutMs;
@@ -215,6 +241,17 @@ public final class StoreConfig {
          */
         public Builder diskWatermarks(final double high, final double low) {
             disk = disk.withWatermarks(high, low);
+            return this;
+        }
+
+        /**
+         * Sets GDS offload, whatever the environment says of it. Without this call the environment decides.
+         *
+         * @param settings {@link GdsConfig#NONE} for none, else that with changes.
+         * @return this.
+         */
+        public Builder gds(final GdsConfig settings) {
+            gds = Objects.requireNonNull(settings, "settings");
             return this;
         }
 

@@ -1,6 +1,7 @@
 package io.kvtier.transport;
 
 import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.bindings.Availability;
 
 /**
  * Memory, or a file, that this process has opened in its transfer engine and that requests address by offset.
@@ -59,6 +60,24 @@ public final class Segment implements AutoCloseable {
      */
     public MemoryRegion region() {
         return open.region();
+    }
+
+    /**
+     * Whether a transport has it open, and if not, why.
+     *
+     * @param transport which.
+     * @return what its probe said where it has it open, or where it cannot be used here at all; else why it could not
+     *         open this one.
+     */
+    public Availability availability(final TransportKind transport) {
+        final Availability here = engine.availability(transport);
+        if (!here.available() || open.handles().containsKey(transport)) {
+            return here;
+        }
+        final String refusal = open.refusal(transport);
+        return Availability.no(name() + " is open without " + transport + ": " + (refusal == null
+            ? "that serves no " + kind() + " segments" : refusal), refusal == null ? "use another transport"
+            : "mend that, and open the segment again");
     }
 
     /**

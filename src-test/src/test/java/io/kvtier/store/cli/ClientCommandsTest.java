@@ -145,6 +145,7 @@ class ClientCommandsTest {
         assertEquals(2, run("node", "--memory-bytes", "0").status());
         assertEquals(2, run("node", "--disk-bytes", "1G").status());
         assertEquals(2, run("node", "--nof-device", "/x:17T").status());
+        assertEquals(2, run("node", "--gds-transport", "rdma").status());
         assertEquals(2, run("put", "key", "-", "--replicas", "0", "--nof-replicas", "0").status());
         final CommandRun unnamed = CommandRun.of("ls", "--master", "nowhere:x");
         assertEquals(2, unnamed.status());

@@ -70,7 +70,7 @@ final class DoctorTest {
             assertEquals("", findings.get(name).remedy());
         }
         for (final String name : List.of("nvidia_driver", "libcuda", "gpu", "libcufile", "cufile_json", "gds_mode",
-            "posix_pool")) {
+            "posix_pool", "gds_offload")) {
             assertEquals(Finding.State.ABSENT, findings.get(name).state(), () -> findings.get(name).toString());
         }
         try (Stream<Path> left = Files.list(dir)) {
@@ -295,6 +295,43 @@ final class DoctorTest {
         expect("posix_pool", Finding.State.BROKEN, "0 of them", "above 0");
         machine.file("/etc/cufile.json", "{\"properties\": {\"posix_pool_slab_count\": [\"many\", 0, 1]}}");
         expect("posix_pool", Finding.State.BROKEN, "0 usable counts", "above 0");
+    }
+
+    @Test
+    void shouldSayWhetherAStoreWouldGetTheGdsOffloadThatTheEnvironmentAsksFor() {
+        final Path file = dir.resolve("kv.gds");
+        expect("gds_offload", Finding.State.ABSENT, "MOONCAKE_GDS_OFFLOAD_ENABLED is not set", "OPERATIONS.md");
+        machine.environment.put("MOONCAKE_GDS_OFFLOAD_ENABLED", "1");
+        expect("gds_offload", Finding.State.BROKEN, "MOONCAKE_GDS_OFFLOAD_PATH is not set", "ENABLED to 0");
+        machine.environment.put("MOONCAKE_GDS_OFFLOAD_PATH", file.toString());
+        machine.environment.put("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES", "1048576");
+        expect("gds_offload", Finding.State.BROKEN, "'transports/gds/enable' is false",
+            "TRANSPORT=io_uring (or posix)");
+        machine.environment.put("MC_TENT_CONF", """
+            {"transports": {"gds": {"enable": true, "io_batch_depth": 128}, "io_uring": {"enable": false}}}""");
+        expect("gds_offload", Finding.State.BROKEN, "GPUDirect Storage cannot be used: no libcufile.so.0",
+            "install libcufile; or set MOONCAKE_GDS_OFFLOAD_TRANSPORT=io_uring");
+        machine.withGpu();
+        expect("gds_offload", Finding.State.OK, file + ", 1.0 MiB, by gds: libcufile.so.0, version 1.15", "");
+        machine.gpuFiles = MadeUpMachine.gpuFiles(CuFileMode.UNKNOWN, "cuFileHandleRegister: 5027", 5027);
+        expect("gds_offload", Finding.State.BROKEN, "into GPU memory failed: cuFileHandleRegister: 5027", "udev");
+        machine.environment.put("MC_USE_TENT", "0");
+        expect("gds_offload", Finding.State.BROKEN, "MC_USE_TENT is '0'", "do without");
+    }
+
+    @Test
+    void shouldSayWhetherGdsOffloadGoesWithoutGpuDirectStorage() {
+        machine.environment.putAll(Map.of("MOONCAKE_GDS_OFFLOAD_ENABLED", "1", "MOONCAKE_GDS_OFFLOAD_PATH",
+            dir.resolve("kv.gds").toString(), "MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES", "1048576",
+            "MOONCAKE_GDS_OFFLOAD_TRANSPORT", "io_uring"));
+        expect("gds_offload", Finding.State.OK, "kv.gds, 1.0 MiB, by io_uring: io_uring works", "");
+        machine.uring = Availability.no("a seccomp filter forbids it", "change the profile");
+        expect("gds_offload", Finding.State.BROKEN, "io_uring cannot be used: a seccomp filter forbids it",
+            "change the profile; or set MOONCAKE_GDS_OFFLOAD_TRANSPORT=posix");
+        machine.environment.put("MOONCAKE_GDS_OFFLOAD_TRANSPORT", "posix");
+        expect("gds_offload", Finding.State.OK, "kv.gds, 1.0 MiB, by posix: ", "");
+        machine.environment.put("MC_TENT_CONF", "{");
+        expect("gds_offload", Finding.State.BROKEN, "MC_TENT_CONF: this is not JSON", "correct it");
     }
 
     @Test

@@ -114,7 +114,7 @@ class DiskTierTest {
         try (HostRegion region = HostRegion.allocate(NativeTag.TEST, UNIT)) {
             region.segment().asSlice(0, SIZE).copyFrom(MemorySegment.ofArray(bytes));
             try (DiskTier opened = DiskTier.open(DiskSettings.of(config),
-                Engines.embedded(hooks, config.closeTimeoutMs()), UUID.randomUUID(), new Played(),
+                Engines.embedded(hooks, config), UUID.randomUUID(), new Played(),
                 new EmbeddedMemory(region), new Counters())) {
                 tier = opened;
                 tier.mount("");

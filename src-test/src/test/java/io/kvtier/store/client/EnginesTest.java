@@ -14,6 +14,7 @@ import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.Capability;
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @ExtendWith(LeakCheck.class)
 class EnginesTest {
     private static final ConnectConfig PLAIN = ConnectConfig.builder("h", 1).build();
+    private static final StoreConfig EMBEDDED = StoreConfig.builder().closeTimeoutMs(1000).build();
 
     @TempDir
     private Path directory;
@@ -85,7 +87,7 @@ class EnginesTest {
         }
         assertEquals(memory.contains("shm"), connected.shared() != null);
         assertEquals(memory.contains("tcp"), connected.overTcp());
-        try (TransferEngine engine = Engines.embedded(hooks(variable), 1000).files(false, 1)) {
+        try (TransferEngine engine = Engines.embedded(hooks(variable), EMBEDDED).files(false, 1)) {
             assertEquals(kinds(files), kinds(engine));
         }
     }
@@ -129,7 +131,7 @@ class EnginesTest {
         final Path file = Files.write(directory.resolve("f"), content);
         try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, content.length);
              TransferEngine engine = Engines.embedded(hooks(
-                 "{'policy': [{'segment_type': 'file', 'max_size': 1000, 'transports': ['posix']}]}"), 1000)
+                 "{'policy': [{'segment_type': 'file', 'max_size': 1000, 'transports': ['posix']}]}"), EMBEDDED)
                  .files(false, 1)) {
             final Segment segment = engine.openSegment(file.toUri().toString());
             engine.submit(engine.newTransfer().read(memory, 0, 1000, segment, 0)
@@ -152,7 +154,7 @@ class EnginesTest {
         "{                                                  | this is not JSON"})
     void shouldSayWhatIsWrongBeforeAnythingIsOpened(final String variable, final String problem) {
         for (final String message : new String[] {refused(() -> Engines.connected(hooks(variable), PLAIN)),
-            refused(() -> Engines.embedded(hooks(variable), 1000))}) {
+            refused(() -> Engines.embedded(hooks(variable), EMBEDDED))}) {
             assertTrue(message.startsWith("INVALID_PARAMS: MC_TENT_CONF"), message);
             assertTrue(message.contains(problem), message);
         }
@@ -173,7 +175,7 @@ class EnginesTest {
     @Test
     void shouldRefuseAPolicyThatLeavesNoWayForWhatAStoreMoves() {
         final Engines engines = Engines.embedded(hooks(
-            "{'policy': [{'name': 'direct', 'segment_type': 'file', 'transports': ['gds']}]}"), 1000);
+            "{'policy': [{'name': 'direct', 'segment_type': 'file', 'transports': ['gds']}]}"), EMBEDDED);
 
         final String message = refused(() -> engines.files(false, 1));
 
@@ -184,7 +186,7 @@ class EnginesTest {
     @Test
     void shouldSayWhyGdsCannotBeUsedThatWasAskedFor() {
         try (LogLines log = new LogLines(Engines.class);
-             TransferEngine engine = Engines.embedded(hooks("{'transports': {'gds': {'enable': true}}}"), 1000)
+             TransferEngine engine = Engines.embedded(hooks("{'transports': {'gds': {'enable': true}}}"), EMBEDDED)
                  .files(false, 1)) {
             // With a GPU it is there, and has nothing to do without host_memory.
             final String why =
@@ -199,7 +201,7 @@ class EnginesTest {
         final int noThreads = 0;
 
         assertThrows(IllegalArgumentException.class,
-            () -> Engines.embedded(hooks("{}"), 1000).files(false, noThreads));
+            () -> Engines.embedded(hooks("{}"), EMBEDDED).files(false, noThreads));
 
         assertEquals(0, Thread.getAllStackTraces().keySet().stream()
             .filter(thread -> thread.getName().startsWith("kvtier-uring")).count());

@@ -215,6 +215,12 @@ class GdsOpeningTest {
             new PosixTransport(1, true));
         rig.simulated.refuse("handleRegister", 5027, 0);
         final Segment segment = rig.file(engine, "f", PatternBytes.of(1, BLOCK));
+        assertTrue(segment.availability(TransportKind.POSIX).available());
+        final Availability gds = segment.availability(TransportKind.GDS);
+        assertFalse(gds.available());
+        assertTrue(gds.reason().startsWith(segment.name() + " is open without GDS: ")
+            && gds.reason().contains("/run/udev"), gds.reason());
+        assertTrue(engine.availability(TransportKind.GDS).available(), "that one file does not say");
         try (HostRegion host = HostRegion.allocate(NativeTag.TEST, BLOCK)) {
             engine.submit(List.of(TransferRequest.read(host.slice(0, BLOCK), segment, 0))).await();
             assertArrayEquals(PatternBytes.of(1, BLOCK), PatternBytes.copyOf(host.segment()));

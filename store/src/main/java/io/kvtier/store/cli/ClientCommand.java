@@ -3,6 +3,7 @@ package io.kvtier.store.cli;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
@@ -49,9 +50,9 @@ abstract class ClientCommand implements Callable<Integer> {
      */
     abstract int run(ConnectedStore store) throws IOException, InterruptedException;
 
-    /** What this command lends, and whatever else it wants set. */
+    /** What this command lends, and whatever else it wants set; without GDS offload, whose file is a node's. */
     ConnectConfig.Builder settings(final ConnectConfig.Builder config) {
-        return config;
+        return config.gds(GdsConfig.NONE);
     }
 
     @Override

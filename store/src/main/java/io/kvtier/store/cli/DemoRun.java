@@ -1,5 +1,6 @@
 package io.kvtier.store.cli;
 
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
@@ -155,6 +156,7 @@ final class DemoRun {
              Store store = directory.open(opener, StoreConfig.builder()
                  .memoryBytes(plan.memoryBytes())
                  .disk(directory.path(), plan.diskBytes())
+                 .gds(GdsConfig.NONE)
                  .build())) {
             remarks.accept(plan.values() + " values, " + ByteSize.shown(plan.totalBytes()) + ", into "
                 + ByteSize.shown(plan.memoryBytes()) + " of memory and " + ByteSize.shown(plan.diskBytes())

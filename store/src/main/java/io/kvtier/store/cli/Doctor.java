@@ -56,6 +56,7 @@ final class Doctor {
         findings.addAll(new GpuChecks(machine, probes.graphics()).findings());
         findings.addAll(new CuFileChecks(machine, writable ? volume() : null,
             probes.gpuFiles(writable ? directory : null)).findings());
+        findings.add(new GdsOffloadCheck(machine, probes).finding());
         findings.add(writable ? store() : Finding.broken(STORE, usable.found(), usable.remedy()));
         return findings;
     }

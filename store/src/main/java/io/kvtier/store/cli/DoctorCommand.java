@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 /** {@code kvtier doctor}. */
 @Command(name = "doctor", mixinStandardHelpOptions = true, sortOptions = false,
     description = {"Says what this machine can do for a store, and what to do about what it cannot: JVM flags, kernel, "
-        + "io_uring, limits, the disk of a directory, GPUs and GPUDirect Storage.",
+        + "io_uring, limits, the disk of a directory, GPUs and GPUDirect Storage, GDS offload.",
         "Exit status: 0 when a store of memory and SSD can run here, 1 when not."})
 final class DoctorCommand extends ReportCommand {
     @Option(names = "--dir", paramLabel = "DIR",

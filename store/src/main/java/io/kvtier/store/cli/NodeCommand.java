@@ -1,6 +1,7 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
 import io.kvtier.store.client.ConnectedStore;
 import java.nio.file.Path;
@@ -28,6 +29,18 @@ final class NodeCommand extends ClientCommand {
     @Option(names = "--disk-bytes", paramLabel = "BYTES", defaultValue = "0", converter = ByteSize.class,
         description = "Disk to lend; 0 for none (default: ${DEFAULT-VALUE}).")
     private long diskBytes;
+
+    @Option(names = "--gds-file", paramLabel = "FILE", description = "Backing file of GDS offload, an absolute path.")
+    private Path gdsFile;
+
+    @Option(names = "--gds-bytes", paramLabel = "BYTES", defaultValue = "0", converter = ByteSize.class,
+        description = "How much it may hold; 0 leaves GDS offload to MOONCAKE_GDS_OFFLOAD_* (default: "
+            + "${DEFAULT-VALUE}).")
+    private long gdsBytes;
+
+    @Option(names = "--gds-transport", paramLabel = "NAME",
+        description = "What moves the bytes: gds, io_uring or posix (default: gds).")
+    private GdsConfig.Mover gdsTransport;
 
     @Option(names = "--staging-bytes", paramLabel = "BYTES", converter = ByteSize.class,
         defaultValue = (ConnectConfig.DEFAULT_STAGING_BYTES >> 20) + "M",
@@ -75,15 +88,21 @@ final class NodeCommand extends ClientCommand {
 
     @Override
     ConnectConfig.Builder settings(final ConnectConfig.Builder config) {
-        allow(memoryBytes > 0 || diskBytes > 0 || !nofDevices.isEmpty(),
-            "--memory-bytes and --disk-bytes are both 0, and there is no --nof-device; there is nothing to lend");
+        allow(memoryBytes > 0 || diskBytes > 0 || gdsBytes > 0 || !nofDevices.isEmpty(),
+            "--memory-bytes, --disk-bytes and --gds-bytes are 0, and there is no --nof-device; nothing is lent");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
+        allow(gdsBytes == 0 == (gdsFile == null), "--gds-file and --gds-bytes need each other");
+        allow(gdsTransport == null || gdsBytes != 0, "--gds-transport needs --gds-file and --gds-bytes");
         allow(!isNameless(), "--tls-truststore needs --tls-keystore: others call a node, too");
         if (name != null) {
             config.name(name);
         }
         if (hostId != null) {
             config.hostId(hostId);
+        }
+        if (gdsBytes != 0) {
+            config.gds(GdsConfig.NONE.withRoom(gdsFile, gdsBytes).withTransport(gdsTransport == null
+                ? GdsConfig.NONE.transport() : gdsTransport));
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)

@@ -1,5 +1,6 @@
 package io.kvtier.store.cli;
 
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import java.io.IOException;
@@ -93,6 +94,7 @@ final class ReplayCommand extends ReportCommand {
                 .diskWatermarks(diskHighWatermark, diskLowWatermark)
                 .leaseMs(leaseMs)
                 .putTimeoutMs(putTimeoutMs)
+                .gds(GdsConfig.NONE)
                 .build();
             return new ReplayPlan(trace, limit, blockBytes, settings, diskBlocks * unit, dir);
         } catch (final StoreException e) {

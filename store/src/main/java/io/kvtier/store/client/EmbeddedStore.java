@@ -78,7 +78,7 @@ public final class EmbeddedStore extends ClientStore {
      */
     public static EmbeddedStore open(final StoreConfig config, final StoreHooks hooks) {
         NativeAccess.require(UnsafeBuffer.class);
-        final Engines engines = Engines.embedded(hooks, config.closeTimeoutMs());
+        final Engines engines = Engines.embedded(hooks, config);
         final UUID clientId = UUID.randomUUID();
         final UUID segmentId = UUID.randomUUID();
         final Signals signals = new Signals();

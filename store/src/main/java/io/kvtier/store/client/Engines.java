@@ -5,6 +5,8 @@ import io.kvtier.alloc.MemoryKind;
 import io.kvtier.bindings.Availability;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.GdsConfig;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.transport.Capability;
@@ -36,7 +38,8 @@ import org.agrona.CloseHelper;
  * The transfer engines of one store, as {@code MC_TENT_CONF} wants them; it is read once, when the store is opened.
  * What it does not name is as the store has it without it, but for io_uring, which is on wherever it is set.
  *
- * <p>Without it files are read and written by the C library alone, whose reads a calling thread does by itself.
+ * <p>Without it files are read and written by the C library alone, whose reads a calling thread does by itself. The
+ * engine of a backing file has rules of its own, see {@link GdsEnablement}.
  *
  * <p><b>Threading:</b> immutable. <b>Errors:</b> what is wrong in the variable, or cannot be had on this machine, is a
  * {@link StoreException} with INVALID_PARAMS that names the key.
@@ -51,18 +54,22 @@ final class Engines {
     private final TentConfig tent;
     /** Whether memory is shared with other processes of this host. */
     private final boolean shares;
+    private final GdsConfig offload;
     private final long closeTimeoutMs;
 
-    private Engines(final StoreHooks hooks, final TentConfig tent, final boolean shares, final long closeTimeoutMs) {
+    private Engines(final StoreHooks hooks, final TentConfig tent, final boolean shares, final GdsConfig offload,
+        final long closeTimeoutMs) {
         this.hooks = hooks;
         this.tent = tent;
         this.shares = shares;
+        this.offload = offload;
         this.closeTimeoutMs = closeTimeoutMs;
     }
 
     /** For a store that shares nothing. */
-    static Engines embedded(final StoreHooks hooks, final long closeTimeoutMs) {
-        return new Engines(hooks, read(hooks, TentConfig.DEFAULT), false, closeTimeoutMs);
+    static Engines embedded(final StoreHooks hooks, final StoreConfig config) {
+        return new Engines(hooks, read(hooks, TentConfig.DEFAULT), false,
+            GdsEnablement.wanted(config, hooks.environment()), config.closeTimeoutMs());
     }
 
     /** For a store that other processes have a part in. Either side may say no to shared memory. */
@@ -82,7 +89,8 @@ final class Engines {
                 + "false, and this store uses no shared memory: nothing would lead to memory of other processes; set "
                 + "one of 'transports/tcp/enable' and 'transports/shm/enable' to true");
         }
-        return new Engines(hooks, tent, shares, config.timeouts().closeMs());
+        return new Engines(hooks, tent, shares, GdsEnablement.wanted(config, hooks.environment()),
+            config.timeouts().closeMs());
     }
 
     private static TentConfig read(final StoreHooks hooks, final TentConfig unsaid) {
@@ -146,6 +154,35 @@ final class Engines {
         }
     }
 
+    /** GDS offload as the configuration, or else the environment, wants it; its bytes are 0 for none. */
+    GdsConfig offload() {
+        return offload;
+    }
+
+    /**
+     * For the backing file of GDS offload. {@link GdsWays#of} says which memory it moves by what; {@link #gdsFile}
+     * opens the file.
+     *
+     * @param config what is wanted.
+     * @return the engine.
+     * @throws StoreException INVALID_PARAMS, saying which rule is not met and how to meet it.
+     */
+    TransferEngine gds(final GdsConfig config) {
+        return GdsEngines.open(config, hooks, tent, limits());
+    }
+
+    /**
+     * Opens the backing file of GDS offload, which exists.
+     *
+     * @param engine of {@link #gds}.
+     * @param config what it was opened with.
+     * @return the file.
+     * @throws StoreException INVALID_PARAMS, when the transport that was asked for cannot open it.
+     */
+    static Segment gdsFile(final TransferEngine engine, final GdsConfig config) {
+        return GdsEngines.file(engine, config);
+    }
+
     /** For memory of other processes. */
     TransferEngine memory() {
         final List<Transport> transports = new ArrayList<>();
@@ -164,8 +201,11 @@ final class Engines {
     }
 
     private TransferEngine open(final List<Transport> transports) {
-        return TransferEngine.open(
-            tent.transfer(new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), closeTimeoutMs)), transports);
+        return TransferEngine.open(limits(), transports);
+    }
+
+    private TransferConfig limits() {
+        return tent.transfer(new TransferConfig(TransferConfig.DEFAULT.sliceBytes(), closeTimeoutMs));
     }
 
     private void requireMount(final Availability found) {
@@ -196,11 +236,11 @@ final class Engines {
         }
     }
 
-    private static void sayWhatGdsIsFor(final Capability gds) {
+    private void sayWhatGdsIsFor(final Capability gds) {
         if (!gds.availability().available()) {
             warn("'transports/gds/enable' is true and GPUDirect Storage cannot be used here: "
                 + gds.availability().reason() + "; " + gds.availability().remedy());
-        } else if (!gds.memory().contains(MemoryKind.HOST)) {
+        } else if (!gds.memory().contains(MemoryKind.HOST) && offload.bytes() == 0) {
             warn("'transports/gds/enable' is true and moves nothing of this store, whose values are in memory of the "
                 + "host: " + gds.availability().reason() + "; set 'transports/gds/host_memory' to true and name gds in "
                 + "a policy for files");

@@ -1,6 +1,7 @@
 package io.kvtier.store.cli.bench;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import java.lang.foreign.MemorySegment;
@@ -27,7 +28,7 @@ final class EmbeddedRows {
         return List.of(new Row("embedded get " + Names.bytes(VALUE_BYTES) + ", 1 thread", Unit.MIB_PER_SECOND,
             Peer.builtIn("MemorySegment.copy"), GOAL, Row.EVERYWHERE, () -> Rig.with(rig -> {
                 final Store store = rig.keep(Store.open(StoreConfig.builder().memoryBytes(MEMORY_BYTES)
-                    .hugePages(true).build()), Store::close);
+                    .hugePages(true).gds(GdsConfig.NONE).build()), Store::close);
                 final ValueLoad ours = ValueLoad.open(rig, shape, workspace, () -> new StoreValues(store));
                 final HostRegion memory = rig.keep(workspace.filled(VALUES * VALUE_BYTES, 0));
                 final ValueLoad copies = ValueLoad.open(rig, shape, workspace, () -> new Copies(memory.segment()));

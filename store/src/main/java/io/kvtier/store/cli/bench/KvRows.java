@@ -2,6 +2,7 @@ package io.kvtier.store.cli.bench;
 
 import io.kvtier.bindings.Availability;
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
 import io.kvtier.transport.HostPort;
@@ -115,6 +116,6 @@ final class KvRows {
     }
 
     private static ConnectConfig.Builder config(final String master) {
-        return ConnectConfig.builder(HostPort.parse(master));
+        return ConnectConfig.builder(HostPort.parse(master)).gds(GdsConfig.NONE);
     }
 }

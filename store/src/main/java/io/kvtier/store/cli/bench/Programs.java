@@ -1,5 +1,6 @@
 package io.kvtier.store.cli.bench;
 
+import io.kvtier.store.config.GdsVariables;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -136,6 +137,8 @@ final class Programs {
         throws IOException {
         final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("LC_ALL", "C");
+        // A node of a bench is no second user of the backing file of this machine's node.
+        builder.environment().remove(GdsVariables.ENABLED);
         builder.environment().putAll(environment);
         return builder.start();
     }
