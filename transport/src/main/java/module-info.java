@@ -7,6 +7,7 @@ module io.kvtier.transport {
     requires msgpack.core;
 
     exports io.kvtier.transport;
+    exports io.kvtier.transport.device;
     exports io.kvtier.transport.file;
     exports io.kvtier.transport.gds;
     exports io.kvtier.transport.memory;

@@ -1,8 +1,11 @@
 package io.kvtier;
 
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.Store;
@@ -15,6 +18,7 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
@@ -52,6 +56,14 @@ final class Snippets {
         final RemoveOutcome removed = store.remove(key);               // REMOVED, NOT_FOUND, LEASED or BEING_WRITTEN
         LOG.log(Level.INFO, "there {0}, {1}, part {2}, {3}", there, info, part, removed);
         return store.stats();                                          // objects, bytes, hits, misses, evictions, ...
+    }
+    // @end
+
+    // @start region="readme"
+    static GetOutcome regions(final Store store, final ObjectKey key, final MemoryRegion tensor) {
+        final List<RegionSlice> block = List.of(tensor.slice(0, 4096), tensor.slice(1 << 20, 4096));
+        final PutOutcome put = store.put(key, PutOptions.DEFAULT, block);
+        return put == PutOutcome.NO_SPACE ? GetOutcome.MISS : store.get(key, block);
     }
     // @end
 

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.alloc.HostRegion;
+import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
@@ -77,6 +79,15 @@ final class SnippetsTest {
             final StoreStats stats = Snippets.look(store, key, MemorySegment.ofArray(new byte[904]));
             assertEquals(0, stats.objects());
             assertEquals(904, stats.memory().readBytes());
+        }
+    }
+
+    @Test
+    void shouldUseRegionsAsTheReadmeSays() {
+        try (Store store = Store.open(StoreConfig.builder().memoryBytes(1 << 20).build());
+            HostRegion tensor = HostRegion.allocate(NativeTag.TEST, 2 << 20)) {
+            assertEquals(new GetOutcome(true, 8192, ReplicaType.MEMORY),
+                Snippets.regions(store, ObjectKey.of("key"), tensor));
         }
     }
 

@@ -1,5 +1,6 @@
 package io.kvtier.kit;
 
+import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
@@ -109,6 +110,17 @@ public final class SimulatedDevices implements Devices {
         final HostRegion region = HostRegion.allocate(NativeTag.TEST, bytes);
         pinned.add(region);
         return region;
+    }
+
+    @Override
+    public int gpuOf(final DeviceRegion region) {
+        memory.at(region.pointer().address()).require(1);
+        return 0;
+    }
+
+    @Override
+    public CudaContext open(final int gpu) {
+        return null;
     }
 
     private static MemorySegment bytes(final DevicePointer range) {

@@ -1,5 +1,7 @@
 package io.kvtier.store;
 
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.RegionSlice;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
@@ -13,8 +15,14 @@ import java.util.concurrent.CompletableFuture;
  * once, heap arrays ({@link MemorySegment#ofArray}) too. A get fills the caller's segments from their start with as
  * many bytes as the value has.
  *
+ * <p>They may lie in regions instead ({@code io.kvtier.alloc}), of which any are mixed: memory of a GPU has no segment.
+ * It is copied over memory of the host, to the GPU only when the bytes are known to be right. What a GPU still computes
+ * is not waited for: synchronise its stream before a put reads the memory, or a get fills it.
+ *
  * <p><b>Threading:</b> thread-safe; made for many threads, virtual ones included. <b>Lifetime:</b> a segment that is
- * handed in must stay alive until the call returns or its future completes, and nobody may write to it meanwhile.
+ * handed in must stay alive until the call returns or its future completes, and nobody may write to it meanwhile. A
+ * region is kept open by the call: closed meanwhile, it is released when the call ends; borrowed memory is its owner's,
+ * as a segment is.
  * After {@link #close()} every call throws {@link StoreException} with UNAVAILABLE_IN_CURRENT_STATUS.
  * <b>Blocking:</b> a get that hits memory of this process copies; in an embedded store it never waits for another
  * thread to be scheduled. One that hits a disk or another process waits for it; a put that finds memory full waits
@@ -30,9 +38,10 @@ import java.util.concurrent.CompletableFuture;
  * be changed may have been changed, or not), and DESERIALIZE_FAIL when it is of a version that is not understood. A
  * fault inside is INTERNAL_ERROR. Memory that cannot be used is refused in the JDK's own words:
  * {@link IllegalStateException} when its arena is closed, {@link WrongThreadException} when it is another thread's,
- * {@link IllegalArgumentException} when it is read-only and is to be filled. A null is a {@link NullPointerException}.
- * A batch does not throw for one of its items: the item's {@link BatchResult} has the error, as the cause of an
- * INTERNAL_ERROR where it is not a {@code StoreException}.
+ * {@link IllegalArgumentException} when it is read-only and is to be filled, or is said to be a GPU's and is not. A
+ * copy from or to a GPU that fails is TRANSFER_FAIL; what a get was to fill may then hold anything. A null is a
+ * {@link NullPointerException}. A batch does not throw for one of its items: the item's {@link BatchResult} has the
+ * error, as the cause of an INTERNAL_ERROR where it is not a {@code StoreException}.
  */
 public interface Store extends AutoCloseable {
     /**
@@ -131,6 +140,68 @@ public interface Store extends AutoCloseable {
      *                        LEASE_EXPIRED as for a get.
      */
     GetOutcome getRange(ObjectKey key, long offset, MemorySegment... target);
+
+    /**
+     * Stores a value that is in regions, as {@link #put(ObjectKey, PutOptions, MemorySegment...)}.
+     *
+     * @param key     its name.
+     * @param options how it is stored.
+     * @param source  its bytes, in order; memory of GPUs and of the host may be mixed.
+     * @return what became of it; only {@link PutOutcome#STORED} stored these bytes.
+     * @throws StoreException        as for that put; TRANSFER_FAIL also when they cannot be copied from a GPU.
+     * @throws IllegalStateException when a region is closed.
+     */
+    PutOutcome put(ObjectKey key, PutOptions options, List<RegionSlice> source);
+
+    /**
+     * Stores a value that is in regions in place of the one that the key has, as
+     * {@link #upsert(ObjectKey, PutOptions, MemorySegment...)}.
+     *
+     * @param key     its name.
+     * @param options how it is stored.
+     * @param source  its bytes, in order; memory of GPUs and of the host may be mixed.
+     * @return {@link PutOutcome#STORED}, or {@link PutOutcome#NO_SPACE}: then the earlier value is still there.
+     * @throws StoreException        as for that upsert; TRANSFER_FAIL also when they cannot be copied from a GPU.
+     * @throws IllegalStateException when a region is closed.
+     */
+    PutOutcome upsert(ObjectKey key, PutOptions options, List<RegionSlice> source);
+
+    /**
+     * Reads a whole value into regions, as {@link #get(ObjectKey, MemorySegment...)}.
+     *
+     * @param key    its name.
+     * @param target memory for it, at least as large as the value; memory of GPUs and of the host may be mixed.
+     * @return the value's size and where it was read, or {@link GetOutcome#MISS}.
+     * @throws StoreException        as for that get; TRANSFER_FAIL when the bytes cannot be copied to a GPU.
+     * @throws IllegalStateException when a region is closed.
+     */
+    GetOutcome get(ObjectKey key, List<RegionSlice> target);
+
+    /**
+     * Reads a part of a value into regions: as many bytes as the memory has.
+     *
+     * @param key    its name.
+     * @param offset first byte of the part.
+     * @param target memory for it; memory of GPUs and of the host may be mixed.
+     * @return the whole value's size and where it was read, or {@link GetOutcome#MISS}.
+     * @throws StoreException        as for {@link #getRange(ObjectKey, long, MemorySegment...)}; TRANSFER_FAIL when the
+     *                               bytes cannot be copied to a GPU.
+     * @throws IllegalStateException when a region is closed.
+     */
+    GetOutcome getRange(ObjectKey key, long offset, List<RegionSlice> target);
+
+    /**
+     * Makes long-lived memory known to what moves bytes between memory and files here, io_uring and GPUDirect Storage
+     * where the store has them, which pin it once. Calls work without it. Where nothing has to be done, or a device does
+     * not take the memory, the registration only keeps the region open.
+     *
+     * @param region memory that many calls will use.
+     * @return to be closed before the region: one that is closed first is released when this is. A store that is closed
+     *         takes back what is still registered.
+     * @throws StoreException        UNAVAILABLE_IN_CURRENT_STATUS when the store is closed.
+     * @throws IllegalStateException when the region is closed.
+     */
+    RegisteredRegion register(MemoryRegion region);
 
     /**
      * Reads a whole value into a new array.
@@ -254,6 +325,41 @@ public interface Store extends AutoCloseable {
      * @return one result a part, in order.
      */
     List<BatchResult<GetOutcome>> getRangeBatch(List<Part> parts);
+
+    /**
+     * Stores several values that are in regions, as {@link #putBatch(List, PutOptions)}.
+     *
+     * @param items   the values.
+     * @param options how each of them is stored.
+     * @return one result an item, in order.
+     */
+    List<BatchResult<PutOutcome>> putRegionBatch(List<RegionItem> items, PutOptions options);
+
+    /**
+     * Stores several values that are in regions in place of those that the keys have, as
+     * {@link #upsertBatch(List, PutOptions)}.
+     *
+     * @param items   the values.
+     * @param options how each of them is stored.
+     * @return one result an item, in order.
+     */
+    List<BatchResult<PutOutcome>> upsertRegionBatch(List<RegionItem> items, PutOptions options);
+
+    /**
+     * Reads several whole values into regions, as {@link #getBatch(List)}.
+     *
+     * @param items names and memory.
+     * @return one result an item, in order.
+     */
+    List<BatchResult<GetOutcome>> getRegionBatch(List<RegionItem> items);
+
+    /**
+     * Reads parts of several values into regions, as {@link #getRangeBatch(List)}.
+     *
+     * @param parts names, offsets and memory.
+     * @return one result a part, in order.
+     */
+    List<BatchResult<GetOutcome>> getRegionRangeBatch(List<RegionPart> parts);
 
     /**
      * A value that was found.

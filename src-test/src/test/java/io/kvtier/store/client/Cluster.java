@@ -6,6 +6,8 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
+import io.kvtier.transport.device.Devices;
+import io.kvtier.transport.gds.GdsTransport;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -27,9 +29,16 @@ final class Cluster implements AutoCloseable {
 
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private MasterServer master;
+    private Devices devices = Devices.CUDA;
 
     Cluster(final MasterSettings settings) {
         startMaster(settings);
+    }
+
+    /** Clients that join from now on have these GPUs. */
+    Cluster with(final Devices gpus) {
+        devices = gpus;
+        return this;
     }
 
     /** A master with these watermarks for memory. */
@@ -91,7 +100,7 @@ final class Cluster implements AutoCloseable {
     ConnectedStore join(final UnaryOperator<ConnectConfig.Builder> settings, final Faults faults) {
         final ConnectedStore store = ConnectedStore.open(settings.apply(config()).build(), new StoreHooks(
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), new FaultyFiles(faults),
-            Environment.of(Map.of())));
+            Environment.of(Map.of()), GdsTransport::open, devices));
         open.push(store);
         return store;
     }

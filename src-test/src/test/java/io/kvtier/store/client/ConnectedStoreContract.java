@@ -16,7 +16,7 @@ abstract class ConnectedStoreContract extends StoreContract {
 
     /** A new cluster with the defaults of the contract; the last one is closed by the test. */
     Cluster cluster() {
-        cluster = new Cluster(Cluster.settings(1, 0));
+        cluster = new Cluster(Cluster.settings(1, 0)).with(devices());
         return cluster;
     }
 

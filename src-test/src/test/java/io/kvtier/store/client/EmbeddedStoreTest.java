@@ -29,6 +29,7 @@ import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.file.FileOpener;
+import io.kvtier.transport.gds.GdsTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -590,7 +591,7 @@ class EmbeddedStoreTest extends StoreContract {
 
     private EmbeddedStore open(final StoreConfig.Builder config) {
         return EmbeddedStore.open(config.build(),
-            new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
+            new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of()), GdsTransport::open, devices()));
     }
 
     private static StoreConfig.Builder memoryOnly(final long bytes) {

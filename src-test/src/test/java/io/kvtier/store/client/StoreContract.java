@@ -42,12 +42,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and freed memory may rest.
  */
 @ExtendWith(LeakCheck.class)
-abstract class StoreContract {
+abstract class StoreContract extends RegionStoreContract {
     static final int UNIT = 4096;
     static final ObjectKey KEY = ObjectKey.of("key");
-
-    /** A store with so much memory, which evicts only what it must, and so much disk. */
-    abstract ClientStore open(long memoryBytes, long diskBytes);
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 4095, 4096, 4097, 65_536, 1 << 20, (1 << 20) + 3})

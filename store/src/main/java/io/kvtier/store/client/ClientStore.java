@@ -1,11 +1,16 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
+import io.kvtier.store.RegionItem;
+import io.kvtier.store.RegionPart;
+import io.kvtier.store.RegisteredRegion;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
@@ -43,6 +48,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     private static final int MOST_SIZES = 64;
 
     private final Parts parts;
+    private final CallerRegions regions;
     private final ExecutorService async = Executors.newThreadPerTaskExecutor(
         Thread.ofVirtual().name("kvtier-async-", 0).factory());
 
@@ -61,8 +67,10 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                  String tenant) {
     }
 
-    ClientStore(final Parts parts) {
+    ClientStore(final Parts parts, final StoreHooks hooks, final long closeTimeoutMs) {
         this.parts = parts;
+        this.regions = new CallerRegions(hooks.devices(), parts.disk() == null ? null : parts.disk().engine(),
+            closeTimeoutMs);
     }
 
     /** A value was removed by a call of this client. */
@@ -79,16 +87,21 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
         return async;
     }
 
+    /** To be closed when no call is inside, before the engines that know what was registered. */
+    final CallerRegions regions() {
+        return regions;
+    }
+
     @Override
     public PutOutcome put(final ObjectKey key, final PutOptions options, final MemorySegment... source) {
-        return inside(() -> parts.writer().put(new Writer.Value(named(key), List.of(source), options, false)));
+        return inside(() -> parts.writer().put(Writer.Value.of(named(key), List.of(source), options, false)));
     }
 
     @Override
     public PutOutcome upsert(final ObjectKey key, final PutOptions options, final MemorySegment... source) {
         return inside(() -> {
             final PutOutcome outcome =
-                parts.writer().put(new Writer.Value(named(key), List.of(source), options, true));
+                parts.writer().put(Writer.Value.of(named(key), List.of(source), options, true));
             removedSome();
             return outcome;
         });
@@ -102,8 +115,51 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     @Override
     public GetOutcome getRange(final ObjectKey key, final long offset, final MemorySegment... target) {
         final List<MemorySegment> pieces = List.of(target);
-        return inside(() -> parts.reader().get(
-            new ReadRequest(named(key), offset, ScatterGather.byteSize(pieces), pieces)));
+        return inside(() -> parts.reader().get(ReadRequest.part(named(key), offset, pieces)));
+    }
+
+    @Override
+    public PutOutcome put(final ObjectKey key, final PutOptions options, final List<RegionSlice> source) {
+        return inside(() -> putRegions(key, options, source, false));
+    }
+
+    @Override
+    public PutOutcome upsert(final ObjectKey key, final PutOptions options, final List<RegionSlice> source) {
+        return inside(() -> {
+            final PutOutcome outcome = putRegions(key, options, source, true);
+            removedSome();
+            return outcome;
+        });
+    }
+
+    private PutOutcome putRegions(final ObjectKey key, final PutOptions options, final List<RegionSlice> source,
+        final boolean replace) {
+        try (ValueMemory memory = regions.enter(source)) {
+            return parts.writer().put(Writer.Value.of(named(key), memory, options, replace));
+        }
+    }
+
+    @Override
+    public GetOutcome get(final ObjectKey key, final List<RegionSlice> target) {
+        return inside(() -> {
+            try (ValueMemory memory = regions.enter(target)) {
+                return parts.reader().get(ReadRequest.whole(named(key), memory));
+            }
+        });
+    }
+
+    @Override
+    public GetOutcome getRange(final ObjectKey key, final long offset, final List<RegionSlice> target) {
+        return inside(() -> {
+            try (ValueMemory memory = regions.enter(target)) {
+                return parts.reader().get(ReadRequest.part(named(key), offset, memory));
+            }
+        });
+    }
+
+    @Override
+    public RegisteredRegion register(final MemoryRegion region) {
+        return inside(() -> regions.register(region));
     }
 
     @Override
@@ -174,8 +230,40 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
 
     @Override
     public List<BatchResult<GetOutcome>> getRangeBatch(final List<Part> wanted) {
-        return inside(() -> parts.reader().getBatch(wanted.stream().map(part -> new ReadRequest(named(part.key()),
-            part.offset(), ScatterGather.byteSize(part.memory()), part.memory())).toList()));
+        return inside(() -> parts.reader().getBatch(wanted.stream().map(part ->
+            ReadRequest.part(named(part.key()), part.offset(), part.memory())).toList()));
+    }
+
+    @Override
+    public List<BatchResult<PutOutcome>> putRegionBatch(final List<RegionItem> items, final PutOptions options) {
+        return inside(() -> putRegionBatch(items, options, false));
+    }
+
+    @Override
+    public List<BatchResult<PutOutcome>> upsertRegionBatch(final List<RegionItem> items, final PutOptions options) {
+        return inside(() -> {
+            final List<BatchResult<PutOutcome>> results = putRegionBatch(items, options, true);
+            removedSome();
+            return results;
+        });
+    }
+
+    private List<BatchResult<PutOutcome>> putRegionBatch(final List<RegionItem> items, final PutOptions options,
+        final boolean replace) {
+        return regions.each(items, RegionItem::memory,
+            (item, memory) -> Writer.Value.of(named(item.key()), memory, options, replace), parts.writer()::putBatch);
+    }
+
+    @Override
+    public List<BatchResult<GetOutcome>> getRegionBatch(final List<RegionItem> items) {
+        return inside(() -> regions.each(items, RegionItem::memory,
+            (item, memory) -> ReadRequest.whole(named(item.key()), memory), parts.reader()::getBatch));
+    }
+
+    @Override
+    public List<BatchResult<GetOutcome>> getRegionRangeBatch(final List<RegionPart> wanted) {
+        return inside(() -> regions.each(wanted, RegionPart::memory,
+            (part, memory) -> ReadRequest.part(named(part.key()), part.offset(), memory), parts.reader()::getBatch));
     }
 
     @Override
@@ -316,7 +404,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     }
 
     private List<Writer.Value> values(final List<Item> items, final PutOptions options, final boolean replace) {
-        return items.stream().map(item -> new Writer.Value(named(item.key()), item.memory(), options, replace))
+        return items.stream().map(item -> Writer.Value.of(named(item.key()), item.memory(), options, replace))
             .toList();
     }
 

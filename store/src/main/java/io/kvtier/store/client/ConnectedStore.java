@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
+import org.agrona.CloseHelper;
 
 /**
  * A store that many processes share, as one of them sees it.
@@ -32,8 +33,8 @@ public final class ConnectedStore extends ClientStore {
     /** Guarded by {@code closing}: everything has been given back. */
     private boolean released;
 
-    private ConnectedStore(final ConnectConfig config, final ConnectedParts all) {
-        super(all.parts());
+    private ConnectedStore(final ConnectConfig config, final StoreHooks hooks, final ConnectedParts all) {
+        super(all.parts(), hooks, config.timeouts().closeMs());
         this.config = config;
         this.all = all;
     }
@@ -54,7 +55,7 @@ public final class ConnectedStore extends ClientStore {
         try (Closings opened = new Closings()) {
             final ConnectedParts all = opened.keep(new ConnectedParts(config, hooks, master), ConnectedParts::close);
             all.start();
-            final ConnectedStore store = new ConnectedStore(config, all);
+            final ConnectedStore store = new ConnectedStore(config, hooks, all);
             opened.stayOpen();
             return store;
         } catch (final RuntimeException e) {
@@ -130,14 +131,21 @@ public final class ConnectedStore extends ClientStore {
                 if (!parts().gate().awaitEmpty(config.timeouts().closeMs())) {
                     throw stillRunning("calls", config.timeouts().closeMs());
                 }
-                async().close();
-                if (!all.close()) {
-                    throw stillRunning("disk transfers", config.timeouts().closeMs());
-                }
-                released = true;
+                release();
             }
         } finally {
             closing.unlock();
+        }
+    }
+
+    private void release() {
+        try {
+            CloseHelper.closeAll(async(), regions());
+        } finally {
+            released = all.close();
+        }
+        if (!released) {
+            throw stillRunning("disk transfers", config.timeouts().closeMs());
         }
     }
 }

@@ -191,7 +191,7 @@ final class DiskTier implements AutoCloseable {
     Move startRead(final Wanted wanted, final long length, final boolean alone) {
         final ReadRequest request = wanted.request();
         return startRead(request.key(), wanted.object().version(), wanted.object().size(), wanted.replicaId(), null,
-            value -> ScatterGather.scatter(value, request.offset(), length, request.target()), alone);
+            value -> ScatterGather.scatter(value, request.offset(), length, request.target(length)), alone);
     }
 
     /**
@@ -253,6 +253,11 @@ final class DiskTier implements AutoCloseable {
 
     UUID clientId() {
         return clientId;
+    }
+
+    /** Moves what is on the disk. */
+    TransferEngine engine() {
+        return engine;
     }
 
     DiskSettings settings() {

@@ -60,9 +60,9 @@ public final class EmbeddedStore extends ClientStore {
         }
     }
 
-    private EmbeddedStore(final StoreConfig config, final Signals signals, final EmbeddedMaster master,
-        final ReplicaMemory memory, final Parts parts) {
-        super(parts);
+    private EmbeddedStore(final StoreConfig config, final StoreHooks hooks, final Signals signals,
+        final EmbeddedMaster master, final ReplicaMemory memory, final Parts parts) {
+        super(parts, hooks, config.closeTimeoutMs());
         this.config = config;
         this.signals = signals;
         this.master = master;
@@ -106,7 +106,7 @@ public final class EmbeddedStore extends ClientStore {
             final Writer writer = new Writer(clientId, master,
                 new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, null,
                 counters, Long.MAX_VALUE);
-            final EmbeddedStore store = new EmbeddedStore(config, signals, master, memory,
+            final EmbeddedStore store = new EmbeddedStore(config, hooks, signals, master, memory,
                 new Parts(master, reader, writer, disk, gate, counters, ObjectKey.DEFAULT_TENANT));
             opened.stayOpen();
             return store;
@@ -160,7 +160,7 @@ public final class EmbeddedStore extends ClientStore {
     private void release() {
         final DiskTier disk = parts().disk();
         try {
-            CloseHelper.closeAll(async(), disk);
+            CloseHelper.closeAll(async(), regions(), disk);
         } finally {
             if (disk == null || !disk.isAbandoned()) {
                 released = true;

@@ -1,7 +1,8 @@
 package io.kvtier.store.client;
 
-import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.MemoryKind;
+import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
@@ -253,23 +254,29 @@ final class Engines {
      *
      * @return to be closed before the engine; empty where nothing has to be prepared.
      */
-    static List<Registration> prepare(final TransferEngine engine, final List<HostRegion> memory) {
+    static List<Registration> prepare(final TransferEngine engine, final List<HostMemory> memory) {
         final boolean wanted = engine.capabilities().stream().anyMatch(one -> one.kind() == TransportKind.GDS
             && one.availability().available() && one.memory().contains(MemoryKind.HOST));
         final List<Registration> prepared = new ArrayList<>();
         try {
-            for (final HostRegion region : wanted ? memory : List.<HostRegion>of()) {
-                prepared.add(engine.register(region));
-                final Availability result = prepared.getLast().results().get(TransportKind.GDS);
-                if (!result.available()) {
-                    LOG.log(System.Logger.Level.WARNING, "{0} bytes of memory are not moved by GPUDirect Storage: {1}; "
-                        + "{2}", Long.toString(region.byteSize()), result.reason(), result.remedy());
-                }
+            for (final HostMemory region : wanted ? memory : List.<HostMemory>of()) {
+                prepared.add(register(engine, region));
             }
             return prepared;
         } catch (final RuntimeException | Error e) {
             CloseHelper.quietCloseAll(prepared);
             throw e;
         }
+    }
+
+    /** Prepares memory; says so where GPUDirect Storage would move such memory and does not take this. */
+    static Registration register(final TransferEngine engine, final MemoryRegion region) {
+        final Registration made = engine.register(region);
+        final Availability result = made.results().get(TransportKind.GDS);
+        if (result != null && !result.available()) {
+            LOG.log(System.Logger.Level.WARNING, "{0} bytes of memory are not moved by GPUDirect Storage: {1}; {2}",
+                Long.toString(region.byteSize()), result.reason(), result.remedy());
+        }
+        return made;
     }
 }

@@ -109,7 +109,7 @@ final class OwnerReads implements AutoCloseable {
     }
 
     private List<Move> read(final String endpoint, final List<Wanted> wanted, final int attempt) {
-        wanted.forEach(one -> RemoteTransfer.check(one.read().request().target(), Direction.READ));
+        wanted.forEach(one -> RemoteTransfer.check(one.read().request().target(one.length()), Direction.READ));
         final Batch batch;
         try {
             batch = ask(endpoint, wanted);
@@ -207,7 +207,7 @@ final class OwnerReads implements AutoCloseable {
         final RemoteTransfer transfer =
             new RemoteTransfer(reach.engine(), reach.segments(), reach.staging(), Direction.READ);
         transfer.add(reach.segments().enter(batch.reply().memory()), place + request.offset(), wanted.length(),
-            request.target());
+            request.target(wanted.length()));
         if (wanted.length() > 0) {
             transfer.start(Math.min(reach.transferMs(), batch.leftMs()), false);
         }

@@ -16,6 +16,7 @@ import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaSelection;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.storage.PieceHash;
+import io.kvtier.transport.Direction;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -151,9 +152,9 @@ final class Reader {
         final long length = request.lengthOf(object.size());
         final Move move = switch (replica.descriptor()) {
             case ReplicaDescriptor.Memory memory -> sources.memory().startRead(memory, request.offset(), length,
-                request.target(), terms.timeoutMs(), alone);
+                request.target(length), terms.timeoutMs(), alone);
             case ReplicaDescriptor.Nof nof when sources.devices() != null -> sources.devices().startRead(nof,
-                request.offset(), length, request.target(), terms.timeoutMs(), alone);
+                request.offset(), length, request.target(length), terms.timeoutMs(), alone);
             case ReplicaDescriptor.LocalDisk own when isOwn(own) ->
                 sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
             case ReplicaDescriptor.LocalDisk other when sources.owners() != null -> sources.owners()
@@ -196,6 +197,7 @@ final class Reader {
             read.failed(copy.replica(), device);
             return null;
         }
+        read.request().deliver(copy.length());
         if (memory) {
             sources.counters().memoryHits.increment();
             sources.counters().memoryReadBytes.add(copy.length());
@@ -228,7 +230,7 @@ final class Reader {
         if (!object.checksummed() || !terms.verify() || length != object.size()) {
             return true;
         }
-        final long found = PieceHash.xxh64(request.target(), object.size());
+        final long found = PieceHash.xxh64(request.target(length), object.size());
         if (found == object.checksum()) {
             return true;
         }
@@ -252,7 +254,7 @@ final class Reader {
             long bytes = 0;
             int to = from;
             while (to < requests.size() && to - from < CHUNK_ITEMS && (to == from || bytes <= CHUNK_BYTES)) {
-                bytes += ScatterGather.byteSize(requests.get(to).target());
+                bytes += requests.get(to).room();
                 to++;
             }
             new BatchRead(requests, results, from, to).run();
@@ -379,8 +381,8 @@ final class Reader {
 
         private void readFrom(final String owner, final List<Copy> wanted) {
             for (int at = 0; at < wanted.size(); at += WINDOW) {
-                final List<Copy> part = wanted.subList(at, Math.min(wanted.size(), at + WINDOW));
-                final List<Move> moves = sources.owners().read(owner, part.stream()
+                final List<Copy> part = usable(wanted.subList(at, Math.min(wanted.size(), at + WINDOW)));
+                final List<Move> moves = part.isEmpty() ? List.of() : sources.owners().read(owner, part.stream()
                     .map(copy -> new OwnerReads.Wanted(copy.read(), copy.replica().id(), copy.length())).toList());
                 for (int i = 0; i < part.size(); i++) {
                     final Copy copy = part.get(i);
@@ -390,6 +392,20 @@ final class Reader {
                     finishOne(moving.remove());
                 }
             }
+        }
+
+        /** Those whose memory can be filled; the others fail, each alone. */
+        private List<Copy> usable(final List<Copy> wanted) {
+            final List<Copy> good = new ArrayList<>(wanted.size());
+            for (final Copy copy : wanted) {
+                try {
+                    RemoteTransfer.check(copy.read().request().target(copy.length()), Direction.READ);
+                    good.add(copy);
+                } catch (final RuntimeException e) {
+                    results[copy.read().index()] = BatchCalls.failed(e);
+                }
+            }
+            return good;
         }
 
         private void letAllGo() {

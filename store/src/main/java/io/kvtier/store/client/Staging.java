@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
@@ -8,17 +9,18 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.transport.Closings;
 
 /**
- * Memory for values on their way from disk to a caller who is not given the memory tier's own.
+ * Memory for values on their way: from disk to a caller who is not given the memory tier's own, or from and to memory
+ * that the processor cannot touch.
  *
  * <p><b>Threading:</b> thread-safe, lock-free. <b>Lifetime:</b> every piece is closed before this is.
  * <b>Blocking:</b> never; what does not fit into the pool is mapped for itself.
  */
 final class Staging implements AutoCloseable {
-    private static final long POOL_BYTES = 64L << 20;
+    static final long POOL_BYTES = 64L << 20;
     private static final long UNIT_BYTES = 4096;
     private static final int LANES = 4;
 
-    private final HostRegion pool;
+    private final HostMemory pool;
     private final ExtentAllocator allocator;
 
     /** A piece of memory that its holder gives back. */
@@ -45,15 +47,20 @@ final class Staging implements AutoCloseable {
     }
 
     Staging() {
+        this(HostRegion.allocate(NativeTag.BOUNCE, POOL_BYTES));
+    }
+
+    /** With a pool of so many bytes, which is closed with this, and when this throws. */
+    Staging(final HostMemory memory) {
         try (Closings opened = new Closings()) {
-            pool = opened.keep(HostRegion.allocate(NativeTag.BOUNCE, POOL_BYTES), HostRegion::close);
+            pool = opened.keep(memory, HostMemory::close);
             allocator = ExtentAllocator.create(POOL_BYTES, UNIT_BYTES, LANES);
             opened.stayOpen();
         }
     }
 
     /** The pool, which most pieces are of. */
-    HostRegion pool() {
+    HostMemory pool() {
         return pool;
     }
 

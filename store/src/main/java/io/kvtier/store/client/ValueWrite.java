@@ -67,6 +67,18 @@ final class ValueWrite {
     }
 
     /**
+     * Brings the bytes to where the processor can touch them, if they are on a GPU: before it is asked what is left of
+     * the time to write them.
+     */
+    void prepare() {
+        try {
+            value.source();
+        } catch (final RuntimeException | Error e) {
+            failure = e;
+        }
+    }
+
+    /**
      * Begins to write.
      *
      * @param memory  reaches the replicas in memory.
@@ -75,6 +87,9 @@ final class ValueWrite {
      * @param alone   whether the caller finishes this write before it starts another.
      */
     void start(final ReplicaMemory memory, final BlockDevices devices, final long leftMs, final boolean alone) {
+        if (failure != null) {
+            return;
+        }
         try {
             if (memories.size() + places.size() < started.replicas().size() || devices == null && !places.isEmpty()) {
                 throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gave " + value.key()
@@ -86,6 +101,7 @@ final class ValueWrite {
                 checksum = isChecksummed() ? PieceHash.xxh64(value.source(), size) : 0;
                 toMemory = memories.isEmpty() ? null
                     : memory.startWrite(memories, value.source(), leftMs, alone && toDevices == null);
+                value.raiseFault();
             }
         } catch (final RuntimeException | Error e) {
             // An error too (memory mapped from a file that was cut): the room must be given back.
@@ -97,6 +113,7 @@ final class ValueWrite {
     void finish(final long leftMs) {
         final String first = toMemory == null ? null : toMemory.finish();
         final String second = toDevices == null ? null : toDevices.finish();
+        value.letGo();
         if (failure != null) {
             return;
         }

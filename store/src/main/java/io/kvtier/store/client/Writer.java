@@ -54,11 +54,50 @@ final class Writer {
      * A value to be put.
      *
      * @param key     its name.
-     * @param source  its bytes.
+     * @param pieces  its bytes; null when regions were given.
+     * @param regions its bytes; null when segments were given, which need nothing but themselves.
      * @param options how it is stored.
      * @param replace whether an earlier one is replaced.
      */
-    record Value(ObjectKey key, List<MemorySegment> source, PutOptions options, boolean replace) {
+    record Value(ObjectKey key, List<MemorySegment> pieces, ValueMemory regions, PutOptions options,
+                 boolean replace) {
+        static Value of(final ObjectKey key, final List<MemorySegment> source, final PutOptions options,
+            final boolean replace) {
+            return new Value(key, source, null, options, replace);
+        }
+
+        static Value of(final ObjectKey key, final ValueMemory source, final PutOptions options,
+            final boolean replace) {
+            return new Value(key, null, source, options, replace);
+        }
+
+        long byteSize() {
+            return regions == null ? ScatterGather.byteSize(pieces) : regions.byteSize();
+        }
+
+        /** Its bytes in memory of the host; those of a GPU are copied there when they are first asked for. */
+        List<MemorySegment> source() {
+            return regions == null ? pieces : regions.source();
+        }
+
+        /** Fails if memory that was read is gone, as {@link ValueMemory#raiseFault()}. */
+        void raiseFault() {
+            if (regions != null) {
+                regions.raiseFault();
+            }
+        }
+
+        /** Nothing reads the {@link #source} any more. */
+        void letGo() {
+            if (regions != null) {
+                regions.unstage();
+            }
+        }
+
+        /** The caller's memory as regions, for who moves bytes between those and a file. */
+        ValueMemory memory() {
+            return regions == null ? ValueMemory.of(pieces) : regions;
+        }
     }
 
     /** The values of a batch, and what became of them. */
@@ -187,6 +226,7 @@ final class Writer {
         final ArrayDeque<ValueWrite> moving = new ArrayDeque<>();
         try {
             for (final ValueWrite write : writes) {
+                write.prepare();
                 write.start(memory, devices, leftMs(askedNanos), writes.size() == 1);
                 moving.add(write);
                 if (moving.size() == WINDOW) {
@@ -225,6 +265,7 @@ final class Writer {
 
     private void write(final ValueWrite write, final long askedNanos) {
         try {
+            write.prepare();
             write.start(memory, devices, leftMs(askedNanos), true);
         } finally {
             write.finish(leftMs(askedNanos));
@@ -237,8 +278,8 @@ final class Writer {
     }
 
     private PutStart command(final Value value) {
-        return new PutStart(clientId, attempts.incrementAndGet(), value.key(), ScatterGather.byteSize(value.source()),
-            value.options(), value.replace());
+        return new PutStart(clientId, attempts.incrementAndGet(), value.key(), value.byteSize(), value.options(),
+            value.replace());
     }
 
     private PutEnd end(final ValueWrite write) {

@@ -1,7 +1,9 @@
 package io.kvtier.transport.device;
 
+import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.PinnedRegion;
+import io.kvtier.bindings.cuda.Cuda;
 import io.kvtier.bindings.cuda.CudaAddress;
 import io.kvtier.bindings.cuda.CudaContext;
 
@@ -26,6 +28,22 @@ public interface Devices {
         @Override
         public void require(final long address, final long bytes) {
             CudaAddress.requireDeviceMemory(address, bytes);
+        }
+
+        @Override
+        public int gpuOf(final DeviceRegion region) {
+            if (region.context() != null) {
+                return region.context().device().ordinal();
+            }
+            final CudaAddress found = CudaAddress.of(region.pointer().address());
+            // Memory that was mapped in pieces counts as several allocations: what is used of it is looked at later.
+            found.require(1);
+            return found.device();
+        }
+
+        @Override
+        public CudaContext open(final int gpu) {
+            return Cuda.devices().get(gpu).retainPrimaryContext();
         }
     };
 
@@ -55,4 +73,22 @@ public interface Devices {
      * @throws IllegalArgumentException with address, what was found and remedy.
      */
     void require(long address, long bytes);
+
+    /**
+     * Which GPU memory is on. Of memory that was borrowed without a context the driver is asked.
+     *
+     * @param region memory of a GPU.
+     * @return its number in the order of the driver, from 0 on.
+     * @throws IllegalArgumentException when the driver knows no such memory; with address, what was found and remedy.
+     */
+    int gpuOf(DeviceRegion region);
+
+    /**
+     * Opens a GPU.
+     *
+     * @param gpu its number.
+     * @return a context that is the caller's own, to be closed; null in a simulation.
+     * @throws io.kvtier.bindings.cuda.CudaException when the driver refuses.
+     */
+    CudaContext open(int gpu);
 }

@@ -62,8 +62,17 @@ public final class MemoryTransport implements Transport {
      * @throws io.kvtier.bindings.cuda.CudaException when a stream cannot be made.
      */
     public MemoryTransport(final List<CudaContext> contexts) {
-        this(contexts.isEmpty() ? null : new DeviceCopies(new Gpus(Devices.CUDA, contexts), COPY_THREADS),
-            contexts.size());
+        this(new Gpus(Devices.CUDA, contexts));
+    }
+
+    /**
+     * For host memory and that of GPUs.
+     *
+     * @param gpus at least one, and what drives them.
+     * @throws io.kvtier.bindings.cuda.CudaException when a stream cannot be made.
+     */
+    public MemoryTransport(final Gpus gpus) {
+        this(gpus.count() == 0 ? null : new DeviceCopies(gpus, COPY_THREADS), gpus.count());
     }
 
     /** Over any copies of device memory; closes them. */
