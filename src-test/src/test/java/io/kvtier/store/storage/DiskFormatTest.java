@@ -201,7 +201,8 @@ class DiskFormatTest {
         assertEquals(UUID.fromString("00112233-4455-6677-8899-aabbccddeeff"), grown.storageId());
 
         final byte[] log = resource("log-v1.hex");
-        try (IndexLog fresh = IndexLog.open(directory, grown.storageId(), FileOpener.POSIX).log()) {
+        try (IndexLog<IndexRecord, StoredValue> fresh =
+            IndexLog.open(directory, grown.storageId(), FileOpener.POSIX).log()) {
             fresh.append(recorded());
             fresh.sync();
         }

@@ -14,11 +14,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps a directory for one store, of this process or any other on the host, as long as it is open. The kernel gives
- * the lock up when the process dies; the empty lock file stays.
+ * Keeps a directory, or a single file, for one store, of this process or any other on the host, as long as it is open.
+ * The kernel gives the lock up when the process dies; the empty lock file stays.
  */
 final class DirectoryLock implements AutoCloseable {
     private static final String FILE_NAME = "LOCK";
+    private static final String SUFFIX = ".lock";
 
     /**
      * Locks of this process. The kernel drops all locks that a process has on a file when the process closes any of its
@@ -35,7 +36,15 @@ final class DirectoryLock implements AutoCloseable {
     }
 
     static DirectoryLock take(final Path directory) {
-        final Path file = directory.resolve(FILE_NAME);
+        return take(directory.resolve(FILE_NAME), "directory", directory);
+    }
+
+    /** Keeps a file, by a lock file beside it: the file itself is opened and closed by others meanwhile. */
+    static DirectoryLock ofFile(final Path file) {
+        return take(Path.of(file + SUFFIX), "file", file);
+    }
+
+    private static DirectoryLock take(final Path file, final String kind, final Path kept) {
         Object name = null;
         FileChannel channel = null;
         try {
@@ -52,12 +61,11 @@ final class DirectoryLock implements AutoCloseable {
             release(name, channel);
         } catch (final IOException e) {
             release(name, channel);
-            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot write to directory " + directory
-                + "; name a directory that this process may write", e);
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot write to " + kind + ' ' + kept + " (lock file "
+                + file.getFileName() + "); name a " + kind + " that this process may write", e);
         }
-        throw new StoreException(ErrorCode.FILE_LOCK_FAIL, "directory " + directory
-            + " is in use by another store (file " + FILE_NAME
-            + " is locked); close that one or name another directory");
+        throw new StoreException(ErrorCode.FILE_LOCK_FAIL, kind + ' ' + kept + " is in use by another store (file "
+            + file.getFileName() + " is locked); close that one or name another " + kind);
     }
 
     /** Device and inode of the lock file, which is made when absent; one that exists is not opened. */
@@ -95,7 +103,7 @@ final class DirectoryLock implements AutoCloseable {
                 channel.close();
             }
         } catch (final IOException e) {
-            throw new StoreException(ErrorCode.INTERNAL_ERROR, "cannot release the lock of a directory", e);
+            throw new StoreException(ErrorCode.INTERNAL_ERROR, "cannot release a lock file", e);
         }
     }
 }

@@ -5,7 +5,6 @@ import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.BlockIo;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.store.ErrorCode;
-import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.file.FileOpener;
 import java.lang.foreign.Arena;
@@ -14,22 +13,20 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.zip.CRC32C;
 import org.agrona.CloseHelper;
 
 /**
- * The index on disk: an append-only log of {@link IndexRecord}s behind a header, rewritten when most of it is dead.
+ * The index on disk: an append-only log of records behind a header, rewritten when most of it is dead.
  *
  * <pre>
- *   0   8 bytes  magic "KVTIERIX"       16  16 bytes storage id of the backing file
- *   8   4 bytes  format version         32  4 bytes  CRC-32C of bytes 0 to 31
- *   12  4 bytes  0                      64           records
+ *   0   8 bytes  magic of the format    16  16 bytes storage id of the backing file
+ *   8   4 bytes  format version         32  8 bytes  generation of the backing file, where it has one
+ *   12  4 bytes  0                      32 or 40     4 bytes CRC-32C of all before it
+ *                                       64           records
  * </pre>
  *
  * <p>A record counts when it was written whole; the first one that was not ends the log, as zeros do that were written
@@ -37,19 +34,20 @@ import org.agrona.CloseHelper;
  * bytes behind that may or may not count after a crash, so the log is then rewritten to a new file before anything else
  * is appended: until that has happened, {@link #isDamaged()}.
  *
- * <p><b>Threading:</b> one thread at a time; the backend's lock says which. <b>Blocking:</b> on the disk.
+ * <p><b>Threading:</b> one thread at a time; the owner says which. <b>Blocking:</b> on the disk.
+ *
+ * @param <R> a record.
+ * @param <V> a value that records tell of.
  */
-final class IndexLog implements AutoCloseable {
+final class IndexLog<R, V> implements AutoCloseable {
     static final String FILE_NAME = "index.log";
-    static final int FORMAT_VERSION = 1;
 
     private static final System.Logger LOG = System.getLogger(IndexLog.class.getName());
     private static final String TEMPORARY_SUFFIX = ".tmp";
-    private static final long MAGIC = 0x584952454954564BL;
     private static final int HEADER_BYTES = 64;
     private static final int OFFSET_VERSION = 8;
     private static final int OFFSET_ID = 16;
-    private static final int OFFSET_CRC = 32;
+    private static final int OFFSET_GENERATION = 32;
     /** Records are written in pieces of about this size. */
     private static final int CHUNK_BYTES = 1 << 20;
     /** A log below this is never rewritten for its dead records alone. */
@@ -59,7 +57,9 @@ final class IndexLog implements AutoCloseable {
     private static final int WINDOW_BYTES = 4 << 20;
 
     private final Path path;
+    private final IndexFormat<R, V> format;
     private final UUID storageId;
+    private final long generation;
     private final FileOpener opener;
     private BlockFile file;
     private long end;
@@ -67,14 +67,17 @@ final class IndexLog implements AutoCloseable {
     private long zeroedEnd;
     private boolean damaged;
 
-    private IndexLog(final Path path, final UUID storageId, final FileOpener opener) {
+    private IndexLog(final Path path, final IndexFormat<R, V> format, final UUID storageId, final long generation,
+        final FileOpener opener) {
         this.path = path;
+        this.format = format;
         this.storageId = storageId;
+        this.generation = generation;
         this.opener = opener;
     }
 
-    /** What a log says of one key when all of it has been read. */
-    record Opened(IndexLog log, List<StoredValue> values) {
+    /** A log, and what it said when all of it had been read. */
+    record Opened<R, V>(IndexLog<R, V> log, List<V> values) {
     }
 
     /**
@@ -85,12 +88,31 @@ final class IndexLog implements AutoCloseable {
      * @param opener    opens files.
      * @return the log and the live values, least recently stored first.
      */
-    static Opened open(final Path directory, final UUID storageId, final FileOpener opener) {
-        final IndexLog log = new IndexLog(directory.resolve(FILE_NAME), storageId, opener);
+    static Opened<IndexRecord, StoredValue> open(final Path directory, final UUID storageId, final FileOpener opener) {
+        return open(directory.resolve(FILE_NAME), IndexRecord.FORMAT, storageId, 0, opener);
+    }
+
+    /**
+     * Opens a log and reads it, or makes an empty one; either way it is written anew.
+     *
+     * @param path       where.
+     * @param format     of its records.
+     * @param storageId  of the backing file.
+     * @param generation of the backing file; 0 where it has none.
+     * @param opener     opens files.
+     * @param <R>        a record.
+     * @param <V>        a value that records tell of.
+     * @return the log and the live values, least recently stored first.
+     * @throws StoreException FILE_OPEN_FAIL when it is not a log of this format and file, or has a record that means
+     *                        nothing; it is left as it is.
+     */
+    static <R, V> Opened<R, V> open(final Path path, final IndexFormat<R, V> format, final UUID storageId,
+        final long generation, final FileOpener opener) {
+        final IndexLog<R, V> log = new IndexLog<>(path, format, storageId, generation, opener);
         DurableNames.deleteIfExists(log.temporary());
-        final List<StoredValue> values = Files.exists(log.path) ? log.read() : List.of();
+        final List<V> values = Files.exists(log.path) ? log.read() : List.of();
         log.rewrite(values);
-        return new Opened(log, values);
+        return new Opened<>(log, values);
     }
 
     /**
@@ -99,12 +121,12 @@ final class IndexLog implements AutoCloseable {
      * @param records what happened.
      * @throws NativeException when they could not be written; the log is damaged then.
      */
-    void append(final List<IndexRecord> records) {
+    void append(final List<R> records) {
         if (damaged) {
             throw new IllegalStateException("the index log is damaged; rewrite it first");
         }
         damaged = true;
-        final long reach = end + (long) records.size() * IndexRecord.MAX_BYTES;
+        final long reach = end + (long) records.size() * format.maxBytes();
         if (reach > zeroedEnd) {
             zeroedEnd = zero(file, zeroedEnd, reach);
         }
@@ -133,7 +155,7 @@ final class IndexLog implements AutoCloseable {
      *
      * @param values the live ones, in the order in which they shall be read again.
      */
-    void rewrite(final Collection<StoredValue> values) {
+    void rewrite(final Collection<V> values) {
         // Until the rename is durable nobody knows which of the two files a crash would leave.
         damaged = true;
         DurableNames.deleteIfExists(temporary());
@@ -141,7 +163,7 @@ final class IndexLog implements AutoCloseable {
         boolean done = false;
         try {
             writeHeader(fresh);
-            final long freshEnd = write(fresh, HEADER_BYTES, values.stream().map(IndexRecord::stored).toList());
+            final long freshEnd = write(fresh, HEADER_BYTES, values.stream().map(format::stored).toList());
             fresh.sync();
             DurableNames.rename(temporary(), path);
             done = true;
@@ -171,12 +193,12 @@ final class IndexLog implements AutoCloseable {
         return Path.of(path + TEMPORARY_SUFFIX);
     }
 
-    private List<StoredValue> read() {
-        final Map<ObjectKey, StoredValue> live = new LinkedHashMap<>();
+    private List<V> read() {
+        final IndexFormat.Replay<R, V> replay = format.replay();
         try (BlockFile old = opener.open(path.toString(), OpenMode.READ); Arena arena = Arena.ofConfined()) {
             final MemorySegment window = arena.allocate(WINDOW_BYTES);
             checkHeader(fill(old, window, 0));
-            final long readEnd = replay(old, window, live);
+            final long readEnd = replay(old, window, replay);
             if (readEnd < old.size() && !endsInZeros(fill(old, window, readEnd))) {
                 LOG.log(System.Logger.Level.WARNING, "index log {0}: the last {1} bytes were not written whole and are "
                     + "left out", path, old.size() - readEnd);
@@ -184,17 +206,16 @@ final class IndexLog implements AutoCloseable {
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_READ_FAIL, "cannot read index log " + path, e);
         }
-        return new ArrayList<>(live.values());
+        return replay.live();
     }
 
     /** Applies every whole record; returns where the log ends. */
-    private long replay(final BlockFile old, final MemorySegment window,
-        final Map<ObjectKey, StoredValue> live) {
+    private long replay(final BlockFile old, final MemorySegment window, final IndexFormat.Replay<R, V> replay) {
         long at = HEADER_BYTES;
         while (true) {
             final ByteBuffer buffer = fill(old, window, at);
-            for (IndexRecord next = decode(buffer, at); next != null; next = decode(buffer, at)) {
-                apply(next, live);
+            for (R next = decode(buffer, at); next != null; next = decode(buffer, at)) {
+                replay.apply(next);
             }
             if (buffer.position() == 0) {
                 return at;
@@ -203,25 +224,12 @@ final class IndexLog implements AutoCloseable {
         }
     }
 
-    private IndexRecord decode(final ByteBuffer buffer, final long at) {
+    private R decode(final ByteBuffer buffer, final long at) {
         try {
-            return IndexRecord.decode(buffer);
+            return format.decode(buffer);
         } catch (final IllegalArgumentException e) {
             throw refused("has a record at byte " + (at + buffer.position()) + " that means nothing here: "
                 + e.getMessage());
-        }
-    }
-
-    /** As the index did when the record was written: a value takes the place of any earlier one of its key. */
-    private static void apply(final IndexRecord next, final Map<ObjectKey, StoredValue> live) {
-        final StoredValue value = next.value();
-        final StoredValue before = live.get(value.key());
-        if (!next.removed()) {
-            // Out and in again: the order of the log is the order of use.
-            live.remove(value.key());
-            live.put(value.key(), value);
-        } else if (before != null && before.version() == value.version()) {
-            live.remove(value.key());
         }
     }
 
@@ -235,17 +243,17 @@ final class IndexLog implements AutoCloseable {
         return window.asSlice(0, count).asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    private static long write(final BlockFile target, final long start, final List<IndexRecord> records) {
+    private long write(final BlockFile target, final long start, final List<R> records) {
         long at = start;
         try (Arena arena = Arena.ofConfined()) {
-            final long room = Math.min(CHUNK_BYTES, (long) records.size() * IndexRecord.MAX_BYTES);
-            final MemorySegment chunk = arena.allocate(Math.max(room, IndexRecord.MAX_BYTES));
+            final long room = Math.min(CHUNK_BYTES, (long) records.size() * format.maxBytes());
+            final MemorySegment chunk = arena.allocate(Math.max(room, format.maxBytes()));
             final ByteBuffer buffer = chunk.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
-            for (final IndexRecord next : records) {
-                if (buffer.remaining() < IndexRecord.MAX_BYTES) {
+            for (final R next : records) {
+                if (buffer.remaining() < format.maxBytes()) {
                     at = flush(target, chunk, buffer, at);
                 }
-                next.encode(buffer);
+                format.encode(next, buffer);
             }
             return flush(target, chunk, buffer, at);
         }
@@ -278,34 +286,45 @@ final class IndexLog implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             final MemorySegment memory = arena.allocate(HEADER_BYTES);
             final ByteBuffer header = memory.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
-            header.putLong(0, MAGIC).putInt(OFFSET_VERSION, FORMAT_VERSION);
+            header.putLong(0, format.magic()).putInt(OFFSET_VERSION, format.version());
             header.putLong(OFFSET_ID, storageId.getMostSignificantBits());
             header.putLong(OFFSET_ID + Long.BYTES, storageId.getLeastSignificantBits());
-            header.putInt(OFFSET_CRC, crc(header));
+            if (generation != 0) {
+                header.putLong(OFFSET_GENERATION, generation);
+            }
+            header.putInt(checksumOffset(), crc(header));
             BlockIo.writeFully(target, memory, 0);
         }
     }
 
     private void checkHeader(final ByteBuffer header) {
-        if (header.remaining() < HEADER_BYTES || header.getLong(0) != MAGIC) {
+        if (header.remaining() < HEADER_BYTES || header.getLong(0) != format.magic()) {
             throw refused("is not an index log of this store");
         }
-        if (header.getInt(OFFSET_VERSION) != FORMAT_VERSION) {
+        if (header.getInt(OFFSET_VERSION) != format.version()) {
             throw refused("has format version " + header.getInt(OFFSET_VERSION) + ", this release reads version "
-                + FORMAT_VERSION);
+                + format.version());
         }
-        if (header.getInt(OFFSET_CRC) != crc(header)) {
+        if (header.getInt(checksumOffset()) != crc(header)) {
             throw refused("has a damaged header");
         }
         final UUID id = new UUID(header.getLong(OFFSET_ID), header.getLong(OFFSET_ID + Long.BYTES));
         if (!id.equals(storageId)) {
             throw refused("belongs to storage " + id + ", the backing file beside it is " + storageId);
         }
+        if (generation != 0 && header.getLong(OFFSET_GENERATION) != generation) {
+            throw refused("belongs to generation " + header.getLong(OFFSET_GENERATION) + ", the backing file beside it "
+                + "is generation " + generation);
+        }
     }
 
-    private static int crc(final ByteBuffer header) {
+    private int checksumOffset() {
+        return OFFSET_GENERATION + (generation != 0 ? Long.BYTES : 0);
+    }
+
+    private int crc(final ByteBuffer header) {
         final CRC32C crc = new CRC32C();
-        crc.update(header.slice(0, OFFSET_CRC));
+        crc.update(header.slice(0, checksumOffset()));
         return (int) crc.getValue();
     }
 

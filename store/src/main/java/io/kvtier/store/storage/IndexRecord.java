@@ -1,24 +1,22 @@
 package io.kvtier.store.storage;
 
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.StoreException;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
-import java.util.zip.CRC32C;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 
 /**
- * A record of the index log: a value became durable, or was removed.
+ * A record of the index log of {@link OffsetAllocatorBackend}: a value became durable, or was removed. The body of its
+ * {@link RecordFrame}:
  *
  * <pre>
- *   0   4 bytes  length of the body          body  1 byte   1 stored, 2 removed
- *   4   4 bytes  CRC-32C of the body               8 bytes  version
- *   8            body                              8 bytes  offset in the extent space   (0 when removed)
- *                                                  8 bytes  size of the value            (0 when removed)
- *                                                  8 bytes  XXH64 of the value           (0 when removed)
- *                                                  2 bytes  length of the tenant, then its UTF-8
- *                                                  2 bytes  length of the key, then its UTF-8
+ *   1 byte   1 stored, 2 removed
+ *   8 bytes  version
+ *   8 bytes  offset in the extent space   (0 when removed)
+ *   8 bytes  size of the value            (0 when removed)
+ *   8 bytes  XXH64 of the value           (0 when removed)
+ *            tenant and key
  * </pre>
  *
  * <p>All numbers are little-endian.
@@ -27,14 +25,11 @@ import java.util.zip.CRC32C;
  * @param value   the value.
  */
 record IndexRecord(boolean removed, StoredValue value) {
-    private static final int FRAME_BYTES = 8;
-    private static final int FIXED_BYTES = 1 + 4 * Long.BYTES + 2 * Short.BYTES;
-    private static final int MAX_BODY_BYTES = FIXED_BYTES + ObjectKey.MAX_TENANT_BYTES + ObjectKey.MAX_KEY_BYTES;
+    /** How they are written and read. */
+    static final IndexFormat<IndexRecord, StoredValue> FORMAT = new Format();
+
     private static final byte STORED = 1;
     private static final byte REMOVED = 2;
-
-    /** Most bytes that one record takes. */
-    static final int MAX_BYTES = FRAME_BYTES + MAX_BODY_BYTES;
 
     static IndexRecord stored(final StoredValue value) {
         return new IndexRecord(false, value);
@@ -44,78 +39,88 @@ record IndexRecord(boolean removed, StoredValue value) {
         return new IndexRecord(true, new StoredValue(value.key(), value.version(), 0, 0, 0));
     }
 
-    /** Appends the record; the buffer is little-endian and has {@link #MAX_BYTES} left. */
-    void encode(final ByteBuffer buffer) {
-        final int start = buffer.position();
-        buffer.position(start + FRAME_BYTES);
-        buffer.put(removed ? REMOVED : STORED);
-        buffer.putLong(value.version()).putLong(value.offset()).putLong(value.size()).putLong(value.checksum());
-        putText(buffer, value.key().tenant());
-        putText(buffer, value.key().key());
-        final int length = buffer.position() - start - FRAME_BYTES;
-        buffer.putInt(start, length);
-        buffer.putInt(start + Integer.BYTES, crc(buffer, start + FRAME_BYTES, length));
+    private static final class Format implements IndexFormat<IndexRecord, StoredValue> {
+        private static final int FORMAT_VERSION = 1;
+        /** "KVTIERIX". */
+        private static final long MAGIC = 0x584952454954564BL;
+        private static final int NUMBER_BYTES = 1 + 4 * Long.BYTES;
+        private static final int MIN_BODY_BYTES = NUMBER_BYTES + 2 * Short.BYTES;
+        private static final int MAX_BODY_BYTES = NUMBER_BYTES + RecordFrame.MAX_NAME_BYTES;
+
+        @Override
+        public long magic() {
+            return MAGIC;
+        }
+
+        @Override
+        public int version() {
+            return FORMAT_VERSION;
+        }
+
+        @Override
+        public int maxBytes() {
+            return RecordFrame.BYTES + MAX_BODY_BYTES;
+        }
+
+        @Override
+        public IndexRecord stored(final StoredValue value) {
+            return IndexRecord.stored(value);
+        }
+
+        @Override
+        public void encode(final IndexRecord next, final ByteBuffer buffer) {
+            final StoredValue value = next.value;
+            final int start = RecordFrame.begin(buffer);
+            buffer.put(next.removed ? REMOVED : STORED);
+            buffer.putLong(value.version()).putLong(value.offset()).putLong(value.size()).putLong(value.checksum());
+            RecordFrame.putName(buffer, value.key());
+            RecordFrame.end(buffer, start);
+        }
+
+        @Override
+        public IndexRecord decode(final ByteBuffer buffer) {
+            return RecordFrame.decode(buffer, MIN_BODY_BYTES, MAX_BODY_BYTES, Format::parse);
+        }
+
+        private static IndexRecord parse(final ByteBuffer body) {
+            final byte type = body.get();
+            if (type != STORED && type != REMOVED) {
+                throw new IllegalArgumentException("its type is " + type);
+            }
+            final long version = body.getLong();
+            final long offset = body.getLong();
+            final long size = body.getLong();
+            final long checksum = body.getLong();
+            return new IndexRecord(type == REMOVED,
+                new StoredValue(RecordFrame.name(body), version, offset, size, checksum));
+        }
+
+        @Override
+        public Replay<IndexRecord, StoredValue> replay() {
+            return new Newest();
+        }
     }
 
-    /**
-     * The next record, or null where the log ends: nothing follows, or what follows was not written whole.
-     *
-     * @throws IllegalArgumentException when it was written whole, and is no record; the buffer's position stays.
-     */
-    static IndexRecord decode(final ByteBuffer buffer) {
-        if (buffer.remaining() < FRAME_BYTES + FIXED_BYTES) {
-            return null;
-        }
-        final int start = buffer.position();
-        final int length = buffer.getInt(start);
-        if (length < FIXED_BYTES || length > MAX_BODY_BYTES || length > buffer.remaining() - FRAME_BYTES
-            || buffer.getInt(start + Integer.BYTES) != crc(buffer, start + FRAME_BYTES, length)) {
-            return null;
-        }
-        final IndexRecord next;
-        try {
-            next = body(buffer.slice(start + FRAME_BYTES, length).order(ByteOrder.LITTLE_ENDIAN));
-        } catch (final BufferUnderflowException e) {
-            throw new IllegalArgumentException("its names are longer than it is", e);
-        } catch (final StoreException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
-        }
-        buffer.position(start + FRAME_BYTES + length);
-        return next;
-    }
+    /** As the index did when the record was written: a value takes the place of any earlier one of its key. */
+    private static final class Newest implements IndexFormat.Replay<IndexRecord, StoredValue> {
+        private final Map<ObjectKey, StoredValue> live = new LinkedHashMap<>();
 
-    private static IndexRecord body(final ByteBuffer body) {
-        final byte type = body.get();
-        if (type != STORED && type != REMOVED) {
-            throw new IllegalArgumentException("its type is " + type);
+        @Override
+        public void apply(final IndexRecord next) {
+            final StoredValue value = next.value;
+            final StoredValue before = live.get(value.key());
+            if (!next.removed) {
+                // Out and in again: the order of the log is the order of use.
+                live.remove(value.key());
+                live.put(value.key(), value);
+            } else if (before != null && before.version() == value.version()) {
+                live.remove(value.key());
+            }
         }
-        final long version = body.getLong();
-        final long offset = body.getLong();
-        final long size = body.getLong();
-        final long checksum = body.getLong();
-        final String tenant = text(body);
-        final ObjectKey key = new ObjectKey(tenant, text(body));
-        if (body.hasRemaining()) {
-            throw new IllegalArgumentException("it goes on behind its key");
+
+        @Override
+        public List<StoredValue> live() {
+            return List.copyOf(live.values());
         }
-        return new IndexRecord(type == REMOVED, new StoredValue(key, version, offset, size, checksum));
-    }
-
-    private static void putText(final ByteBuffer buffer, final String text) {
-        final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        buffer.putShort((short) bytes.length);
-        buffer.put(bytes);
-    }
-
-    private static String text(final ByteBuffer buffer) {
-        final byte[] bytes = new byte[Short.toUnsignedInt(buffer.getShort())];
-        buffer.get(bytes);
-        return new String(bytes, StandardCharsets.UTF_8);
-    }
-
-    private static int crc(final ByteBuffer buffer, final int offset, final int length) {
-        final CRC32C crc = new CRC32C();
-        crc.update(buffer.slice(offset, length));
-        return (int) crc.getValue();
     }
 }

@@ -47,7 +47,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     private final DataFile data;
     private final ExtentAllocator allocator;
     private final StoredIndex index;
-    private final IndexLog log;
+    private final IndexLog<IndexRecord, StoredValue> log;
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
     private final ReentrantLock logLock = new ReentrantLock();
@@ -65,7 +65,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     }
 
     private OffsetAllocatorBackend(final Options options, final DirectoryLock directoryLock,
-        final TransferEngine engine, final BackingFile file, final IndexLog.Opened opened) {
+        final TransferEngine engine, final BackingFile file,
+        final IndexLog.Opened<IndexRecord, StoredValue> opened) {
         this.options = options;
         this.directoryLock = directoryLock;
         this.log = opened.log();
@@ -101,7 +102,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
             }
             final BackingFile file = BackingFile.open(options.directory(), capacity, DataFile.UNIT_BYTES, opener);
-            final IndexLog.Opened opened = IndexLog.open(options.directory(), file.storageId(), opener);
+            final IndexLog.Opened<IndexRecord, StoredValue> opened =
+                IndexLog.open(options.directory(), file.storageId(), opener);
             open.keep(opened.log(), IndexLog::close);
             final OffsetAllocatorBackend backend = new OffsetAllocatorBackend(options, lock, engine, file, opened);
             open.stayOpen();
