@@ -17,9 +17,11 @@ package io.kvtier.store;
  * @param putWaits         puts that had to wait for an offload.
  * @param lateReads        reads whose bytes counted for nothing, since the lease was over when they were there; each
  *                         was tried again. Many of them want a longer lease.
+ * @param gds              this store's own file for GDS replicas; all zero without one.
  */
 public record StoreStats(long objects, TierStats memory, TierStats disk, long misses, long offloads,
-                         long offloadFailures, long promotions, TierFaults unreadable, long putWaits, long lateReads) {
+                         long offloadFailures, long promotions, TierFaults unreadable, long putWaits, long lateReads,
+                         GdsStats gds) {
     /**
      * One tier.
      *
@@ -41,5 +43,37 @@ public record StoreStats(long objects, TierStats memory, TierStats disk, long mi
      * @param checksumMismatches the bytes were not those that were written.
      */
     public record TierFaults(long ioErrors, long checksumMismatches) {
+    }
+
+    /**
+     * A store's own file for GDS replicas.
+     *
+     * @param tier       what it holds, and what was moved; written are values of both kinds of puts. Evictions are those
+     *                   of all stores that the master knows.
+     * @param values     values in it that can be read.
+     * @param puts       values written there beside memory.
+     * @param onlyPuts   values written there alone, since there was no memory for them.
+     * @param unsettled  extents of which this store does not know whether the master has them; it asks until it does.
+     * @param way        what moves the bytes, and in which mode, in words: whether GPUDirect Storage goes by way of the
+     *                   processor's memory, for one.
+     * @param faults     what did not go well.
+     */
+    public record GdsStats(TierStats tier, long values, long puts, long onlyPuts, long unsettled, String way,
+                           GdsFaults faults) {
+        /** Nothing. */
+        public static final GdsStats NONE = new GdsStats(new TierStats(0, 0, 0, 0, 0, 0), 0, 0, 0, 0, "",
+            new GdsFaults(0, 0, 0, 0, 0));
+    }
+
+    /**
+     * What did not go well with a file for GDS replicas.
+     *
+     * @param noRoom        puts that found no room in it, and went to memory alone.
+     * @param refused       puts whose room the master refused, or did not answer about.
+     * @param writeFailures writes that failed; the puts failed with them.
+     * @param readFailures  reads that failed; another replica was read, if there was one.
+     * @param stale         reads of what was not there any more.
+     */
+    public record GdsFaults(long noRoom, long refused, long writeFailures, long readFailures, long stale) {
     }
 }

@@ -10,6 +10,9 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.DataType;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.HostPort;
@@ -48,7 +51,7 @@ class OwnerReadsTest {
     private final Staging staging = new Staging();
     private final Counters counters = new Counters();
     private final OwnerReads reads = new OwnerReads(owner -> RpcClientConfig.of(owner.host(), owner.port(), "test"),
-        new OwnerReads.Reach(engine, segments, staging, counters, LIMIT_MS, LIMIT_MS));
+        new OwnerReads.Reach(engine, segments, staging, counters, new GdsOwners(null), LIMIT_MS, LIMIT_MS));
     private final SegmentAddress memory =
         new SegmentAddress(UUID.randomUUID(), "tcp://127.0.0.1:1/s", AccessToken.NONE);
     private final LinkedBlockingQueue<Long> released = new LinkedBlockingQueue<>();
@@ -88,7 +91,8 @@ class OwnerReadsTest {
         final ObjectRead read = new ObjectRead(ReadRequest.whole(ObjectKey.of("key"), List.of(target)), 0);
         read.answered(System.nanoTime(),
             new ReadReply(1, SIZE, List.of(), 0, false, 0, LIMIT_MS, DataType.UNKNOWN));
-        return new OwnerReads.Wanted(read, 1, SIZE);
+        return new OwnerReads.Wanted(read, new Replica(1, ReplicaStatus.COMPLETE,
+            new ReplicaDescriptor.LocalDisk(UUID.randomUUID(), SIZE, "")), SIZE);
     }
 
     private List<Move> read(final String owner, final MemorySegment... targets) {

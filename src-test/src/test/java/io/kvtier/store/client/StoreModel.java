@@ -12,6 +12,8 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.ManualClock;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
@@ -19,6 +21,7 @@ import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.StoreStats;
 import io.kvtier.store.ValueInfo;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.MasterStats;
@@ -48,6 +51,7 @@ import java.util.stream.Stream;
  */
 final class StoreModel implements AutoCloseable {
     static final int DISK_UNITS = 24;
+    static final int GDS_UNITS = 20;
     private static final int KEYS = 12;
     private static final int MEMORY_UNITS = 16;
     private static final long UNIT = 4096;
@@ -68,6 +72,7 @@ final class StoreModel implements AutoCloseable {
     private final ManualClock clock = new ManualClock(1_000_000);
     private final long leaseMs;
     private final int diskUnits;
+    private final int gdsUnits;
     private final Path directory;
     private final Map<ObjectKey, byte[]> values = new HashMap<>();
     /** Removed values whose removal could not be written down: a restart may find them. */
@@ -76,9 +81,10 @@ final class StoreModel implements AutoCloseable {
     private boolean faulty;
     private EmbeddedStore store;
 
-    StoreModel(final long leaseMs, final int diskUnits) {
+    StoreModel(final long leaseMs, final int diskUnits, final int gdsUnits) {
         this.leaseMs = leaseMs;
         this.diskUnits = diskUnits;
+        this.gdsUnits = gdsUnits;
         try {
             // Thousands of steps with a sync each: in memory where the system has such a file system.
             final Path shm = Path.of("/dev/shm");
@@ -95,7 +101,13 @@ final class StoreModel implements AutoCloseable {
         final byte[] value = PatternBytes.of(seed, size);
         final int cut = size / 3;
         final MemorySegment memory = MemorySegment.ofArray(value);
-        final PutOutcome outcome = store.put(key, memory.asSlice(0, cut), memory.asSlice(cut));
+        final PutOutcome outcome;
+        try {
+            outcome = store.put(key, memory.asSlice(0, cut), memory.asSlice(cut));
+        } catch (final StoreException e) {
+            assertTrue(faulty && gdsUnits > 0 && e.code() == ErrorCode.TRANSFER_FAIL, "nothing fails, but: " + e);
+            return;
+        }
         switch (outcome) {
             case STORED -> {
                 values.put(key, value);
@@ -177,6 +189,7 @@ final class StoreModel implements AutoCloseable {
 
     void restart() {
         final Set<ObjectKey> onDisk = keysIn(ReplicaType.LOCAL_DISK);
+        final Set<ObjectKey> inFile = keysIn(ReplicaType.GDS);
         boolean clean = !faulty;
         try {
             store.close();
@@ -186,11 +199,14 @@ final class StoreModel implements AutoCloseable {
         }
         open();
         final Set<ObjectKey> found = keysIn(ReplicaType.LOCAL_DISK);
+        final Set<ObjectKey> foundInFile = keysIn(ReplicaType.GDS);
         if (clean) {
+            assertEquals(inFile, foundInFile, "what was in the file before the restart is there after it");
+            assertEquals(bytesOf(foundInFile), store.stats().gds().tier().usedBytes());
             assertEquals(onDisk, found, "what was on disk before the restart is there after it, and nothing else");
             assertEquals(bytesOf(found), store.stats().disk().usedBytes());
         }
-        found.stream().filter(key -> !values.containsKey(key)).forEach(key -> {
+        Stream.concat(found.stream(), foundInFile.stream()).filter(key -> !values.containsKey(key)).forEach(key -> {
             assertTrue(mayReturn.containsKey(key), key + " was removed and came back");
             values.put(key, mayReturn.remove(key));
         });
@@ -204,16 +220,25 @@ final class StoreModel implements AutoCloseable {
         final Set<ObjectKey> onDisk = keysIn(ReplicaType.LOCAL_DISK);
         final Set<ObjectKey> present = new HashSet<>(inMemory);
         present.addAll(onDisk);
+        final Set<ObjectKey> inFile = keysIn(ReplicaType.GDS);
+        present.addAll(inFile);
         assertTrue(values.keySet().containsAll(present), "a key is there that was removed or never put: " + present);
         assertEquals(present.size(), stats.objects());
         assertEquals(inMemory.size(), stats.memoryReplicas());
         assertEquals(onDisk.size(), stats.diskReplicas());
         assertEquals(bytesOf(inMemory), stats.memoryUsed(), "memory in use is the sum over the replicas");
+        assertEquals(inFile.size(), stats.gds().replicas());
+        // What a failed sync may have lost is found to be gone by the next reader.
+        assertTrue(faulty || bytesOf(inFile) <= store.stats().gds().tier().usedBytes(), "a GDS replica has no extent");
         assertTrue(bytesOf(onDisk) <= store.stats().disk().usedBytes(), "a disk replica has no extent");
         if (!faulty) {
             assertEquals(0, stats.offloadFailures());
             assertEquals(0, store.stats().unreadable().ioErrors());
             assertEquals(0, store.stats().unreadable().checksumMismatches());
+            assertEquals(0, store.stats().gds().unsettled());
+            final StoreStats.GdsFaults wrong = store.stats().gds().faults();
+            assertEquals(List.of(0L, 0L, 0L, 0L),
+                List.of(wrong.refused(), wrong.writeFailures(), wrong.readFailures(), wrong.stale()));
         }
     }
 
@@ -241,6 +266,8 @@ final class StoreModel implements AutoCloseable {
         if (diskUnits > 0) {
             config.disk(directory, diskUnits * UNIT);
         }
+        config.gds(gdsUnits == 0 ? GdsConfig.NONE : GdsConfig.NONE.withRoom(directory.resolve("gds"), gdsUnits * UNIT)
+            .withTransport(GdsConfig.Mover.POSIX).withWatermarks(1, 0.5));
         store = EmbeddedStore.open(config.build(),
             new StoreHooks(clock, new FaultyFiles(faults), Environment.of(Map.of())));
     }

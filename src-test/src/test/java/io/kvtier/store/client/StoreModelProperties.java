@@ -19,22 +19,38 @@ class StoreModelProperties {
     @Property(tries = 200)
     void memoryOnlyStoreKeepsItsInvariants(@ForAll("steps") final List<Step> steps,
         @ForAll("leases") final long leaseMs) {
-        LeakCheck.around(() -> run(steps, leaseMs, 0));
+        LeakCheck.around(() -> run(steps, leaseMs, 0, 0));
     }
 
     @Property(tries = 200)
     void tieredStoreKeepsItsInvariants(@ForAll("steps") final List<Step> steps,
         @ForAll("leases") final long leaseMs) {
-        LeakCheck.around(() -> run(steps, leaseMs, StoreModel.DISK_UNITS));
+        LeakCheck.around(() -> run(steps, leaseMs, StoreModel.DISK_UNITS, 0));
     }
 
     @Property(tries = 200)
     void tieredStoreKeepsItsInvariantsWhileFilesFail(@ForAll("stepsWithFaults") final List<Step> steps) {
-        LeakCheck.around(() -> run(steps, 0, StoreModel.DISK_UNITS));
+        LeakCheck.around(() -> run(steps, 0, StoreModel.DISK_UNITS, 0));
     }
 
-    private static void run(final List<Step> steps, final long leaseMs, final int diskUnits) {
-        try (StoreModel model = new StoreModel(leaseMs, diskUnits)) {
+    @Property(tries = 150)
+    void storeWithAGdsFileKeepsItsInvariants(@ForAll("steps") final List<Step> steps,
+        @ForAll("leases") final long leaseMs) {
+        LeakCheck.around(() -> run(steps, leaseMs, 0, StoreModel.GDS_UNITS));
+    }
+
+    @Property(tries = 150)
+    void storeWithAGdsFileAndADiskKeepsItsInvariants(@ForAll("steps") final List<Step> steps) {
+        LeakCheck.around(() -> run(steps, 0, StoreModel.DISK_UNITS, StoreModel.GDS_UNITS));
+    }
+
+    @Property(tries = 150)
+    void storeWithAGdsFileKeepsItsInvariantsWhileFilesFail(@ForAll("stepsWithFaults") final List<Step> steps) {
+        LeakCheck.around(() -> run(steps, 0, 0, StoreModel.GDS_UNITS));
+    }
+
+    private static void run(final List<Step> steps, final long leaseMs, final int diskUnits, final int gdsUnits) {
+        try (StoreModel model = new StoreModel(leaseMs, diskUnits, gdsUnits)) {
             for (final Step step : steps) {
                 step.apply(model);
                 model.check();

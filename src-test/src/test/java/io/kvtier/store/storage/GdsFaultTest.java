@@ -320,6 +320,7 @@ class GdsFaultTest {
             faults.heal();
             GdsReservation next = null;
             while (next == null) {
+                Thread.onSpinWait();
                 next = rig.storage().reserve(ObjectKey.of("next"), UNIT);
             }
             next.close();

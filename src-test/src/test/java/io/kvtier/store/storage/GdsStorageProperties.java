@@ -99,6 +99,15 @@ class GdsStorageProperties {
             this.extent = reservation.extent();
         }
 
+        /** For who comes with a descriptor of it. */
+        boolean isReadable() {
+            return switch (state) {
+                case COMMITTED, RECOVERED -> true;
+                case ACCEPTED, UNSETTLED -> id != 0 && written && !dropped;
+                default -> false;
+            };
+        }
+
         StoredExtent stored() {
             return new StoredExtent(value.key(), value.version(), extent, value.size(), checksummed,
                 checksummed ? value.checksum() : 0, id);
@@ -298,7 +307,7 @@ class GdsStorageProperties {
             final Item item = pick(which, State.values());
             if (item != null) {
                 final GdsLease lease = rig.acquire(item.stored());
-                assertEquals(item.state == State.COMMITTED, lease != null, () -> item.value + " is " + item.state);
+                assertEquals(item.isReadable(), lease != null, () -> item.value + " is " + item.state);
                 if (lease != null) {
                     item.leases.add(lease);
                 }
@@ -420,7 +429,7 @@ class GdsStorageProperties {
             assertNoOverlap();
             for (final Item item : items.values()) {
                 for (final GdsLease lease : item.leases) {
-                    assertEquals(item.state == State.COMMITTED, lease.isStillValid());
+                    assertEquals(item.isReadable(), lease.isStillValid());
                     assertArrayEquals(item.value.bytes(), GdsRig.read(lease, item.value.size(), true),
                         () -> "held " + item.value);
                 }

@@ -24,8 +24,8 @@ import java.util.function.Function;
  * gives back what is still registered.
  */
 final class CallerRegions implements AutoCloseable {
-    /** For files; null without any. */
-    private final TransferEngine files;
+    /** For files. */
+    private final List<TransferEngine> files;
     private final GpuCopies gpus;
     private final ReentrantLock lock = new ReentrantLock();
     /** Under the lock. */
@@ -35,10 +35,10 @@ final class CallerRegions implements AutoCloseable {
      * Nothing is registered yet.
      *
      * @param devices        drives GPUs.
-     * @param files          moves bytes of files, and is told of what is registered; null where there is none.
+     * @param files          move bytes of files, and are told of what is registered.
      * @param closeTimeoutMs milliseconds that closing waits for copies under way.
      */
-    CallerRegions(final Devices devices, final TransferEngine files, final long closeTimeoutMs) {
+    CallerRegions(final Devices devices, final List<TransferEngine> files, final long closeTimeoutMs) {
         this.files = files;
         this.gpus = new GpuCopies(devices, closeTimeoutMs);
     }
@@ -46,9 +46,9 @@ final class CallerRegions implements AutoCloseable {
     /** A region that a caller has registered. */
     private final class Entry implements RegisteredRegion {
         private final MemoryRegion region;
-        private final Registration known;
+        private final List<Registration> known;
 
-        Entry(final MemoryRegion region, final Registration known) {
+        Entry(final MemoryRegion region, final List<Registration> known) {
             this.region = region;
             this.known = known;
         }
@@ -69,9 +69,7 @@ final class CallerRegions implements AutoCloseable {
         private void giveBack() {
             try (Closings steps = new Closings()) {
                 steps.add(region::release);
-                if (known != null) {
-                    steps.add(known::close);
-                }
+                known.forEach(one -> steps.add(one::close));
             }
         }
     }
@@ -88,7 +86,9 @@ final class CallerRegions implements AutoCloseable {
         lock.lock();
         try (Closings opened = new Closings()) {
             opened.add(region::release);
-            final Entry entry = new Entry(region, files == null ? null : Engines.register(files, region));
+            final List<Registration> known = new ArrayList<>(files.size());
+            files.forEach(engine -> known.add(opened.keep(Engines.register(engine, region), Registration::close)));
+            final Entry entry = new Entry(region, known);
             registered.add(entry);
             opened.stayOpen();
             return entry;

@@ -26,6 +26,7 @@ import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.Gate;
+import io.kvtier.transport.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The calls of a store, over whatever master and memory it has.
@@ -59,17 +61,23 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
      * @param reader   gets.
      * @param writer   puts.
      * @param disk     this client's own; null without one.
+     * @param file     this client's own for GDS replicas; null without one.
      * @param gate     open as long as the store is.
      * @param counters of this client.
      * @param tenant   whose keys are that name no tenant.
      */
-    record Parts(Master master, Reader reader, Writer writer, DiskTier disk, Gate gate, Counters counters,
-                 String tenant) {
+    record Parts(Master master, Reader reader, Writer writer, DiskTier disk, GdsTier file, Gate gate,
+                 Counters counters, String tenant) {
+        /** Those that move bytes of files. */
+        List<TransferEngine> files() {
+            return Stream.concat(Stream.ofNullable(disk).map(DiskTier::engine),
+                Stream.ofNullable(file).map(GdsTier::engine)).toList();
+        }
     }
 
     ClientStore(final Parts parts, final StoreHooks hooks, final long closeTimeoutMs) {
         this.parts = parts;
-        this.regions = new CallerRegions(hooks.devices(), parts.disk() == null ? null : parts.disk().engine(),
+        this.regions = new CallerRegions(hooks.devices(), parts.files(),
             closeTimeoutMs);
     }
 
@@ -373,7 +381,8 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                     state.diskEvictions()),
                 counters.misses.sum(), state.offloads(), state.offloadFailures(), state.promotions(),
                 new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
-                counters.putWaits.sum(), counters.lateReads.sum());
+                counters.putWaits.sum(), counters.lateReads.sum(),
+                parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()));
         });
     }
 

@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.bindings.NativeAccess;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
@@ -65,7 +66,9 @@ final class ConnectedParts {
     private final OwnerReads owners;
     /** Null when this client has none. */
     private final DiskTier disk;
-    /** Where the disk is read by others; empty without one. */
+    /** For GDS replicas; null when this client has none. */
+    private final GdsTier file;
+    /** Where disk and file are read by others; empty when they are not. */
     private final String endpoint;
     private final Mounts mounts;
     private final Liveness liveness;
@@ -82,12 +85,13 @@ final class ConnectedParts {
     ConnectedParts(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
         this.config = config;
         this.master = master;
-        this.serves = config.lending().memoryBytes() > 0 || config.disk().bytes() > 0;
         try (Closings opened = new Closings()) {
             opened.add(base::close);
             opened.add(served::close);
             base.keep(master, MasterLink::close);
             final Engines engines = Engines.connected(hooks, config);
+            final GdsConfig offload = engines.offload();
+            serves = config.lending().memoryBytes() > 0 || config.disk().bytes() > 0 || offload.bytes() > 0;
             NativeAccess.require(UnsafeBuffer.class);
             requireLeases();
             final Staging staging = base.keep(new Staging(), this::closeStaging);
@@ -106,14 +110,19 @@ final class ConnectedParts {
             memory = new ConnectedMemory(lent, segments, engine, staging);
             replications = new Replications(clientId, master, memory, staging, config.timeouts().transferMs());
             owners = base.keep(new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging,
-                counters, config.timeouts().rpcMs(), config.timeouts().transferMs())), OwnerReads::close);
+                counters, new GdsOwners(master), config.timeouts().rpcMs(), config.timeouts().transferMs())),
+                OwnerReads::close);
             disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines,
                 clientId, master, memory, counters), DiskTier::close);
-            endpoint = disk == null ? "" : HostPort.of(config.listening().advertised(),
+            file = offload.bytes() == 0 ? null : served.keep(new GdsTier(offload, engines, clientId, master),
+                GdsTier::close);
+            final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
+            endpoint = !readByOthers ? "" : HostPort.of(config.listening().advertised(),
                 openEndpoint(exports, engines).listening()).toString();
             served.keep(chores, ExecutorService::close);
             served.keep(copies, ExecutorService::close);
-            mounts = new Mounts(clientId, master, lent, lentDevices, disk, endpoint);
+            mounts = new Mounts(clientId, master, lent, lentDevices,
+                new Mounts.Own(disk, file, offload.remoteReads()), endpoint);
             // Again, with the endpoint.
             liveness = base.keep(new Liveness(master, ping(endpoint), master.apply(ping(endpoint)), chores, duties()),
                 Liveness::close);
@@ -134,8 +143,8 @@ final class ConnectedParts {
 
     private OwnerEndpoint openEndpoint(final Exports exports, final Engines engines) {
         return served.keep(new OwnerEndpoint(rpcServer(), exports,
-            new OwnerEndpoint.Buffers(config.lending().stagingBytes(), engines.shared(), OWNER_LEASE_MS), disk),
-            OwnerEndpoint::close);
+            new OwnerEndpoint.Buffers(config.lending().stagingBytes(), engines.shared(), OWNER_LEASE_MS),
+            OwnerEndpoint.Values.of(disk, file)), OwnerEndpoint::close);
     }
 
     /** Lends what there is to lend, and begins to work. When this throws, {@link #close} takes back what was lent. */
@@ -175,7 +184,7 @@ final class ConnectedParts {
         return new Liveness.Duties() {
             @Override
             public boolean lends() {
-                return lent.isAny() || disk != null || lentDevices.isLending();
+                return lent.isAny() || disk != null || file != null || lentDevices.isLending();
             }
 
             @Override
@@ -206,6 +215,10 @@ final class ConnectedParts {
                     replications.run();
                 });
             }
+        } else if (kind == WorkKind.GDS_DROPS) {
+            if (file != null) {
+                file.wake();
+            }
         } else if (disk != null) {
             disk.workQueued(kind);
         }
@@ -228,12 +241,13 @@ final class ConnectedParts {
 
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
-        final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, owners,
-            counters), new Reader.Terms(false, config.verify(), config.timeouts().transferMs()));
+        final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, file,
+            owners, counters), new Reader.Terms(false, config.verify(), config.verify(),
+            config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
-            new WaitingStarts(master, gate, counters, config.timeouts().putMs()), memory, devices,
-            counters, config.timeouts().transferMs());
-        return new ClientStore.Parts(master, reader, writer, disk, gate, counters, config.identity().tenant());
+            new WaitingStarts(master, gate, counters, config.timeouts().putMs()),
+            new Writer.Places(memory, devices, file), counters, config.timeouts().transferMs());
+        return new ClientStore.Parts(master, reader, writer, disk, file, gate, counters, config.identity().tenant());
     }
 
     private Locality locality() {
@@ -246,7 +260,7 @@ final class ConnectedParts {
             all.addAll(Arrays.asList(lent.address().endpoint().split(" ")));
         }
         all.addAll(lentDevices.endpoints().values());
-        if (disk != null) {
+        if (!endpoint.isEmpty()) {
             all.add(endpoint);
         }
         return all;
@@ -274,9 +288,15 @@ final class ConnectedParts {
     }
 
     private void closeBase() {
-        if (disk != null && disk.isAbandoned()) {
+        final boolean diskInUse = disk != null && disk.isAbandoned();
+        final boolean fileInUse = file != null && file.isAbandoned();
+        if (diskInUse) {
             served.keep(disk, DiskTier::close);
-        } else {
+        }
+        if (fileInUse) {
+            served.keep(file, GdsTier::close);
+        }
+        if (!diskInUse && !fileInUse) {
             closed = true;
             base.close();
         }

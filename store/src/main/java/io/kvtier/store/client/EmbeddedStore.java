@@ -46,10 +46,16 @@ public final class EmbeddedStore extends ClientStore {
         private final Pressure pressure = new Pressure();
         /** Null until it is there, and without one: then nothing is asked of it. */
         private volatile DiskTier disk;
+        /** As with the disk. */
+        private volatile GdsTier file;
 
         @Override
         public void workQueued(final UUID client, final WorkKind kind) {
-            if (disk != null) {
+            if (kind == WorkKind.GDS_DROPS) {
+                if (file != null) {
+                    file.wake();
+                }
+            } else if (disk != null) {
                 disk.workQueued(kind);
             }
         }
@@ -100,17 +106,30 @@ public final class EmbeddedStore extends ClientStore {
                 signals.disk = disk;
                 disk.mount("");
             }
-            final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of());
-            final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, null,
-                counters), Reader.Terms.HELD);
+            final GdsTier file = openFile(opened, engines, clientId, master);
+            if (file != null) {
+                signals.file = file;
+                file.mount("");
+            }
+            final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of(),
+                file == null ? null : file.file(), false);
+            final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, file, null,
+                counters), Reader.Terms.held(config.verifyDiskReads()));
             final Writer writer = new Writer(clientId, master,
-                new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()), memory, null,
-                counters, Long.MAX_VALUE);
+                new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()),
+                new Writer.Places(memory, null, file), counters, Long.MAX_VALUE);
             final EmbeddedStore store = new EmbeddedStore(config, hooks, signals, master, memory,
-                new Parts(master, reader, writer, disk, gate, counters, ObjectKey.DEFAULT_TENANT));
+                new Parts(master, reader, writer, disk, file, gate, counters, ObjectKey.DEFAULT_TENANT));
             opened.stayOpen();
             return store;
         }
+    }
+
+    /** Null when there is to be none. */
+    private static GdsTier openFile(final Closings opened, final Engines engines, final UUID clientId,
+        final EmbeddedMaster master) {
+        return engines.offload().bytes() == 0 ? null : opened.keep(new GdsTier(engines.offload(), engines, clientId,
+            master), GdsTier::close);
     }
 
     @Override
@@ -118,24 +137,32 @@ public final class EmbeddedStore extends ClientStore {
         if (parts().disk() != null) {
             parts().disk().remove(key, version);
         }
+        if (parts().file() != null) {
+            parts().file().removeDropped();
+        }
     }
 
     /** Before the call returns, or what was removed could come back after a crash. */
     @Override
     void removedSome() {
-        final DiskTier disk = parts().disk();
-        if (disk == null) {
-            return;
+        if (parts().disk() != null) {
+            writeDown(parts().disk()::removeDropped, () -> parts().disk().workQueued(WorkKind.DROPS));
         }
+        if (parts().file() != null) {
+            writeDown(parts().file()::removeDropped, parts().file()::wake);
+        }
+    }
+
+    private static void writeDown(final Runnable removal, final Runnable again) {
         try {
-            disk.removeDropped();
+            removal.run();
         } catch (final StoreException e) {
             if (e.code() != ErrorCode.FILE_WRITE_FAIL) {
                 throw e;
             }
             LOG.log(System.Logger.Level.WARNING, "what was removed or replaced could not be written down yet, so a "
                 + "restart may find it again; it is tried again", e);
-            disk.workQueued(WorkKind.DROPS);
+            again.run();
         }
     }
 
@@ -159,10 +186,11 @@ public final class EmbeddedStore extends ClientStore {
 
     private void release() {
         final DiskTier disk = parts().disk();
+        final GdsTier file = parts().file();
         try {
-            CloseHelper.closeAll(async(), regions(), disk);
+            CloseHelper.closeAll(async(), regions(), file, disk);
         } finally {
-            if (disk == null || !disk.isAbandoned()) {
+            if ((disk == null || !disk.isAbandoned()) && (file == null || !file.isAbandoned())) {
                 released = true;
                 CloseHelper.closeAll(master, memory);
             }

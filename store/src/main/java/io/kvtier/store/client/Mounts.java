@@ -23,31 +23,42 @@ final class Mounts {
     private final Master master;
     private final LentMemory memory;
     private final LentDevices devices;
-    private final DiskTier disk;
+    private final Own own;
     private final String endpoint;
     private volatile Locality locality;
+
+    /**
+     * What this client has for itself.
+     *
+     * @param disk       null without one.
+     * @param file       for GDS replicas; null without one.
+     * @param asksForGds whether it asks others for what is in their files.
+     */
+    record Own(DiskTier disk, GdsTier file, boolean asksForGds) {
+    }
 
     /**
      * What may be lent.
      *
      * @param memory   memory, maybe none.
      * @param devices  block devices, maybe none.
-     * @param disk     a disk; null for none.
-     * @param endpoint where it is read by others.
+     * @param own      what this client has for itself, and others read through it.
+     * @param endpoint where that is.
      */
     Mounts(final UUID clientId, final Master master, final LentMemory memory, final LentDevices devices,
-        final DiskTier disk, final String endpoint) {
+        final Own own, final String endpoint) {
         this.clientId = clientId;
         this.master = master;
         this.memory = memory;
         this.devices = devices;
-        this.disk = disk;
+        this.own = own;
         this.endpoint = endpoint;
         this.locality = near(Set.of());
     }
 
     private Locality near(final Set<UUID> segments) {
-        return new Locality(clientId, segments, devices.endpoints().keySet());
+        return new Locality(clientId, segments, devices.endpoints().keySet(),
+            own.file() == null ? null : own.file().file(), own.asksForGds());
     }
 
     /** What is near. */
@@ -66,20 +77,26 @@ final class Mounts {
         }
         devices.mount();
         mountDisk();
+        if (own.file() != null) {
+            own.file().mount(own.file().isReadByOthers() ? endpoint : "");
+        }
     }
 
     /** Offers the disk and what is on it, which changes nothing where the master knows it. */
     void mountDisk() {
-        if (disk != null) {
-            disk.mount(endpoint);
+        if (own.disk() != null) {
+            own.disk().mount(endpoint);
         }
     }
 
     /** Takes everything back. A master that does not answer finds out by itself when nobody pings it any more. */
     void unmount() {
         try {
-            if (disk != null) {
+            if (own.disk() != null) {
                 master.apply(new DiskCommand.UnmountDisk(clientId));
+            }
+            if (own.file() != null) {
+                own.file().unmount();
             }
             devices.unmount();
             unmountMemory();

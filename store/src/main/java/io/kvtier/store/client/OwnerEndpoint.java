@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
@@ -36,7 +37,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
 /**
- * Answers reads of this client's disk by other clients, see {@link OwnerProtocol}.
+ * Answers reads of this client's disk, and of its file for GDS replicas, by other clients, see {@link OwnerProtocol}.
  *
  * <p>Values are copied into memory of a fixed size that others may read. A place in it is given out again when its
  * batch was released, or when its lease is over: a reader that comes later finds that its own, earlier, lease is over
@@ -52,7 +53,7 @@ final class OwnerEndpoint implements AutoCloseable {
     private static final long ROOM_WAIT_MS = 2_000;
     private static final SecureRandom RANDOM = new SecureRandom();
 
-    private final DiskTier disk;
+    private final Values values;
     private final long leaseMs;
     private final long capacity;
     private final HostMemory region;
@@ -79,6 +80,23 @@ final class OwnerEndpoint implements AutoCloseable {
     private record Reading(int status, Extent extent, Move move) {
     }
 
+    /** What may be read. */
+    interface Values {
+        /** Starts to read a value into memory of at least its padded size. */
+        Move startRead(OwnerProtocol.Wanted wanted, RegionSlice target);
+
+        /** What this client has, each null without one. */
+        static Values of(final DiskTier disk, final GdsTier file) {
+            return (wanted, target) -> {
+                if (wanted.place() == null) {
+                    return disk == null ? Move.failed("this client has no disk") : disk.startRead(wanted, target);
+                }
+                return file == null ? Move.failed("this client has no file for GDS replicas")
+                    : file.startRead(wanted, target);
+            };
+        }
+    }
+
     /**
      * Memory for readers, and when it is theirs no longer.
      *
@@ -95,17 +113,18 @@ final class OwnerEndpoint implements AutoCloseable {
      * @param config  where and for whom.
      * @param exports serve the memory.
      * @param buffers the memory.
-     * @param disk    what is read.
+     * @param values  what is read.
      */
-    OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers, final DiskTier disk) {
-        this(config, exports, buffers, disk, new ScheduledThreadPoolExecutor(1,
+    OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers,
+        final Values values) {
+        this(config, exports, buffers, values, new ScheduledThreadPoolExecutor(1,
             task -> Thread.ofPlatform().daemon().name("kvtier-owner-clock").unstarted(task)));
     }
 
     /** As above, with a clock that has no thread yet; it is closed with this. */
-    OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers, final DiskTier disk,
+    OwnerEndpoint(final RpcServerConfig config, final Exports exports, final Buffers buffers, final Values values,
         final ScheduledThreadPoolExecutor clock) {
-        this.disk = disk;
+        this.values = values;
         this.clock = clock;
         clock.setRemoveOnCancelPolicy(true);
         this.leaseMs = buffers.leaseMs();
@@ -198,7 +217,7 @@ final class OwnerEndpoint implements AutoCloseable {
         }
         final Extent extent = new Extent(offset, bytes);
         try {
-            return new Reading(OwnerProtocol.OK, extent, disk.startRead(wanted, region.slice(offset, bytes)));
+            return new Reading(OwnerProtocol.OK, extent, values.startRead(wanted, region.slice(offset, bytes)));
         } catch (final RuntimeException | Error e) {
             return new Reading(OwnerProtocol.OK, extent, Move.failed(String.valueOf(e.getMessage())));
         }

@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.rpc.MessageReader;
@@ -9,16 +10,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What clients ask the owner of a disk, over {@code transport.rpc}. Arrays of fields, appended to by later versions.
+ * What clients ask the owner of a disk or of a file for GDS replicas, over {@code transport.rpc}. Arrays of fields, appended to by later versions.
  *
  * <pre>
- * READ    1  [[[tenant, key, version, size, replicaId], ...]]
+ * READ    1  [[[tenant, key, version, size, replicaId, place], ...]]
  *            [batch, leaseMs, [segmentId, endpoint, token], [[status, offset], ...]]
  * RELEASE 2  [batch]
  *            []
  * </pre>
  *
- * <p>READ copies values into memory that the owner exports, where they stay for the lease, which the reader counts from
+ * <p>A value on the owner's disk has no place; one in its file for GDS replicas has {@code [storageId, generation,
+ * offset, allocatedSize]}. READ copies values into memory that the owner exports, where they stay for the lease, which the reader counts from
  * before it asked and looks at when it has the bytes, or until it releases them.
  */
 final class OwnerProtocol {
@@ -46,8 +48,13 @@ final class OwnerProtocol {
      * @param version   its version.
      * @param size      its bytes.
      * @param replicaId the replica, for the report to the master when it cannot be read.
+     * @param place     where it is in the owner's file; null for one on its disk.
      */
-    record Wanted(ObjectKey key, long version, long size, long replicaId) {
+    record Wanted(ObjectKey key, long version, long size, long replicaId, GdsExtent place) {
+        /** One on a disk. */
+        Wanted(final ObjectKey key, final long version, final long size, final long replicaId) {
+            this(key, version, size, replicaId, null);
+        }
     }
 
     /**
@@ -73,8 +80,12 @@ final class OwnerProtocol {
     static byte[] request(final List<Wanted> wanted) {
         final MessageWriter out = new MessageWriter().array(1).array(wanted.size());
         for (final Wanted one : wanted) {
-            out.array(5).text(one.key().tenant()).text(one.key().key()).number(one.version()).number(one.size())
+            out.array(one.place() == null ? 5 : 6).text(one.key().tenant()).text(one.key().key()).number(one.version()).number(one.size())
                 .number(one.replicaId());
+            if (one.place() != null) {
+                out.array(4).uuid(one.place().storageId()).number(one.place().generation())
+                    .number(one.place().offset()).number(one.place().bytes());
+            }
         }
         return out.toBytes();
     }
@@ -87,12 +98,20 @@ final class OwnerProtocol {
         for (int i = 0; i < count; i++) {
             in.begin();
             final ObjectKey key = ObjectKey.of(in.text(ObjectKey.MAX_TENANT_BYTES), in.text(ObjectKey.MAX_KEY_BYTES));
-            wanted.add(new Wanted(key, in.number(), in.number(0, Long.MAX_VALUE), in.number()));
+            wanted.add(new Wanted(key, in.number(), in.number(0, Long.MAX_VALUE), in.number(),
+                in.has() ? place(in) : null));
             in.end();
         }
         in.end();
         in.end();
         return wanted;
+    }
+
+    private static GdsExtent place(final MessageReader in) {
+        in.begin();
+        final GdsExtent place = new GdsExtent(in.uuid(), in.number(), in.number(), in.number());
+        in.end();
+        return place;
     }
 
     static byte[] reply(final Reply reply) {

@@ -1,5 +1,8 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
@@ -19,7 +22,7 @@ import java.util.function.Function;
 import org.agrona.CloseHelper;
 
 /**
- * Reads values on other clients' disks through their owners, see {@link OwnerProtocol}.
+ * Reads values on other clients' disks and in their files through their owners, see {@link OwnerProtocol}.
  *
  * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> on the owner and the network.
  */
@@ -43,24 +46,26 @@ final class OwnerReads implements AutoCloseable {
      * @param segments  of other processes.
      * @param staging   for memory of callers that a transfer cannot use.
      * @param counters  of the store.
+     * @param files     where the owners of files answer.
      * @param rpcMs     milliseconds for a call.
      * @param transferMs milliseconds for a transfer.
      */
-    record Reach(TransferEngine engine, RemoteSegments segments, Staging staging, Counters counters, long rpcMs,
-                 long transferMs) {
+    record Reach(TransferEngine engine, RemoteSegments segments, Staging staging, Counters counters,
+                 GdsOwners files, long rpcMs, long transferMs) {
     }
 
     /**
      * A value that a get wants.
      *
      * @param read      the get.
-     * @param replicaId the replica on the owner's disk.
+     * @param replica   the replica that the owner has.
      * @param length    bytes of it that the get wants.
      */
-    record Wanted(ObjectRead read, long replicaId, long length) {
+    record Wanted(ObjectRead read, Replica replica, long length) {
         OwnerProtocol.Wanted asked() {
             return new OwnerProtocol.Wanted(read.request().key(), read.object().version(), read.object().size(),
-                replicaId);
+                replica.id(), replica.descriptor() instanceof ReplicaDescriptor.Gds gds ? new GdsExtent(
+                    gds.storageId(), gds.storageGeneration(), gds.valueOffset(), gds.allocatedSize()) : null);
         }
     }
 
@@ -114,6 +119,7 @@ final class OwnerReads implements AutoCloseable {
         try {
             batch = ask(endpoint, wanted);
         } catch (final RpcException | MalformedMessageException | IllegalArgumentException e) {
+            reach.files().forget();
             final Move failed = Move.failed("its owner at " + endpoint + " could not be asked: " + e.getMessage());
             return wanted.stream().map(one -> failed).toList();
         }
@@ -182,6 +188,11 @@ final class OwnerReads implements AutoCloseable {
             });
         }
         idle.forEach(CloseHelper::quietClose);
+    }
+
+    /** Where the owners of files answer. */
+    GdsOwners files() {
+        return reach.files();
     }
 
     /** How many owners there are connections to. */

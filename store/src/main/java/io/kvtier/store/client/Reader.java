@@ -58,26 +58,30 @@ final class Reader {
      * @param memory   reaches those in memory.
      * @param devices  reaches those on block devices; null where there are none.
      * @param disk     this client's own; null without one.
+     * @param file     this client's own for GDS replicas; null without one.
      * @param owners   reach other clients' disks; null where there are none.
      * @param counters of the store.
      */
     record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, BlockDevices devices,
-                   DiskTier disk, OwnerReads owners, Counters counters) {
+                   DiskTier disk, GdsTier file, OwnerReads owners, Counters counters) {
     }
 
     /**
      * How values are read.
      *
-     * @param hold      whether memory replicas are held, instead of leased.
-     * @param verify    whether values that have a checksum are compared with it.
-     * @param timeoutMs milliseconds for a transfer.
+     * @param hold       whether memory replicas are held, instead of leased.
+     * @param verify     whether values that have a checksum are compared with it.
+     * @param verifyFile the same of values in this client's own file.
+     * @param timeoutMs  milliseconds for a transfer.
      */
-    record Terms(boolean hold, boolean verify, long timeoutMs) {
+    record Terms(boolean hold, boolean verify, boolean verifyFile, long timeoutMs) {
         /**
          * In the process of the master. Memory of this process that nobody else writes is not compared: it would cost a
          * hit more than its copy.
          */
-        static final Terms HELD = new Terms(true, false, 0);
+        static Terms held(final boolean verifyFile) {
+            return new Terms(true, false, verifyFile, 0);
+        }
     }
 
     /** A copy of a replica under way. */
@@ -157,11 +161,33 @@ final class Reader {
                 request.offset(), length, request.target(length), terms.timeoutMs(), alone);
             case ReplicaDescriptor.LocalDisk own when isOwn(own) ->
                 sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
-            case ReplicaDescriptor.LocalDisk other when sources.owners() != null -> sources.owners()
-                .read(other.transportEndpoint(), List.of(new OwnerReads.Wanted(read, replica.id(), length))).getFirst();
+            case ReplicaDescriptor.Gds own when isOwn(own) ->
+                sources.file().startRead(own, read, replica.id(), length, alone);
+            case ReplicaDescriptor.LocalDisk other when sources.owners() != null ->
+                readFrom(other.transportEndpoint(), read, replica, length);
+            case ReplicaDescriptor.Gds other when sources.owners() != null ->
+                readFrom(sources.owners().files().endpoint(other), read, replica, length);
             default -> Move.failed("this client does not reach replicas of kind " + replica.type());
         };
         return new Copy(read, replica, length, move);
+    }
+
+    private Move readFrom(final String endpoint, final ObjectRead read, final Replica replica, final long length) {
+        return endpoint.isEmpty() ? Move.failed("its owner does not answer reads")
+            : sources.owners().read(endpoint, List.of(new OwnerReads.Wanted(read, replica, length))).getFirst();
+    }
+
+    /** Where the owner of a replica that another client has answers; null for any other replica. */
+    private String ownerOf(final Replica replica) {
+        return switch (replica.descriptor()) {
+            case ReplicaDescriptor.LocalDisk disk when !isOwn(disk) -> disk.transportEndpoint();
+            case ReplicaDescriptor.Gds gds when !isOwn(gds) -> sources.owners().files().endpoint(gds);
+            default -> null;
+        };
+    }
+
+    private boolean isOwn(final ReplicaDescriptor.Gds replica) {
+        return sources.file() != null && sources.file().isOwn(replica);
     }
 
     private boolean isOwn(final ReplicaDescriptor.LocalDisk replica) {
@@ -187,10 +213,11 @@ final class Reader {
             return null;
         }
         // A value from this client's own disk has been compared.
-        if (!isOwnDisk(copy.replica()) && !isIntact(read, copy.length())) {
-            final boolean device = copy.replica().type() == ReplicaType.NOF;
+        if (!isOwnDisk(copy.replica()) && !isStraight(copy)
+            && !isIntact(read, copy)) {
+            final boolean device = copy.replica().type() == ReplicaType.NOF || copy.replica().type() == ReplicaType.GDS;
             if (device) {
-                // It is the right device, so nobody else would find better bytes there.
+                // It is the right device or file, so nobody else would find better bytes there.
                 sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
                     read.object().version(), copy.replica().id()));
             }
@@ -223,11 +250,19 @@ final class Reader {
         return replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && isOwn(disk);
     }
 
+    /** Whether the bytes went where no processor can look at them. */
+    private boolean isStraight(final Copy copy) {
+        return copy.replica().descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds)
+            && sources.file().goesStraight(copy.read().request().memory());
+    }
+
     /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
-    private boolean isIntact(final ObjectRead read, final long length) {
+    private boolean isIntact(final ObjectRead read, final Copy copy) {
         final ReadReply object = read.object();
         final ReadRequest request = read.request();
-        if (!object.checksummed() || !terms.verify() || length != object.size()) {
+        final long length = copy.length();
+        final boolean wanted = copy.replica().type() == ReplicaType.GDS ? terms.verifyFile() : terms.verify();
+        if (!object.checksummed() || !wanted || length != object.size()) {
             return true;
         }
         final long found = PieceHash.xxh64(request.target(length), object.size());
@@ -354,9 +389,9 @@ final class Reader {
                     results[index] = new BatchResult<>(none(read), null);
                     return;
                 }
-                if (sources.owners() != null && best.descriptor() instanceof ReplicaDescriptor.LocalDisk disk
-                    && !isOwn(disk)) {
-                    remote.computeIfAbsent(disk.transportEndpoint(), owner -> new ArrayList<>())
+                final String owner = sources.owners() == null ? null : ownerOf(best);
+                if (owner != null && !owner.isEmpty()) {
+                    remote.computeIfAbsent(owner, any -> new ArrayList<>())
                         .add(new Copy(read, best, read.request().lengthOf(read.object().size()), null));
                     return;
                 }
@@ -383,7 +418,7 @@ final class Reader {
             for (int at = 0; at < wanted.size(); at += WINDOW) {
                 final List<Copy> part = usable(wanted.subList(at, Math.min(wanted.size(), at + WINDOW)));
                 final List<Move> moves = part.isEmpty() ? List.of() : sources.owners().read(owner, part.stream()
-                    .map(copy -> new OwnerReads.Wanted(copy.read(), copy.replica().id(), copy.length())).toList());
+                    .map(copy -> new OwnerReads.Wanted(copy.read(), copy.replica(), copy.length())).toList());
                 for (int i = 0; i < part.size(); i++) {
                     final Copy copy = part.get(i);
                     moving.add(new Copy(copy.read(), copy.replica(), copy.length(), moves.get(i)));

@@ -6,14 +6,17 @@ import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.storage.PieceHash;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A value on its way to the places that the master gave it, in memory and on block devices.
+ * A value on its way to the places that the master gave it, in memory and on block devices, and to this client's own
+ * file.
  *
- * <p>Where one replica of each was asked for, either is enough; else all that there are have to be written.
+ * <p>Where one replica of memory and one of block devices were asked for, either is enough; else all that there are have
+ * to be written, and always that in the file, once the master has taken it.
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> {@link #finish} is called once after {@link #start}, whatever
  * happened; before it the caller's memory is in use.
@@ -27,18 +30,29 @@ final class ValueWrite {
     private final long size;
     private final List<ReplicaDescriptor.Memory> memories;
     private final List<ReplicaDescriptor.Nof> places;
+    /** Null when it does not go to a file. */
+    private final GdsWrite file;
     private long checksum;
     private Move toMemory;
     private Move toDevices;
+    private Move toFile;
     private boolean inMemory;
     private boolean onDevices;
+    private boolean inFile;
     private Throwable failure;
 
-    ValueWrite(final int index, final Writer.Value value, final PutStartReply.Started started, final long size) {
+    /**
+     * A value that has room.
+     *
+     * @param file the room in this client's own file; null for none. Its owner closes it.
+     */
+    ValueWrite(final int index, final Writer.Value value, final PutStartReply.Started started, final long size,
+        final GdsWrite file) {
         this.index = index;
         this.value = value;
         this.started = started;
         this.size = size;
+        this.file = file;
         this.memories = memories(started.replicas());
         this.places = memories.size() == started.replicas().size() ? List.of() : places(started.replicas());
     }
@@ -71,6 +85,9 @@ final class ValueWrite {
      * the time to write them.
      */
     void prepare() {
+        if (memories.isEmpty() && places.isEmpty()) {
+            return;
+        }
         try {
             value.source();
         } catch (final RuntimeException | Error e) {
@@ -91,16 +108,17 @@ final class ValueWrite {
             return;
         }
         try {
-            if (memories.size() + places.size() < started.replicas().size() || devices == null && !places.isEmpty()) {
+            if (memories.size() + places.size() < placed() || devices == null && !places.isEmpty()) {
                 throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "the master gave " + value.key()
                     + " room of a kind that this client does not reach; ask for replicas in memory");
             }
             if (leftMs > 0) {
                 // The slower ones first: the rest is done while they are at it.
                 toDevices = places.isEmpty() ? null : devices.startWrite(places, value.source(), leftMs);
+                toFile = goesToFile() ? file.start(value) : null;
                 checksum = isChecksummed() ? PieceHash.xxh64(value.source(), size) : 0;
-                toMemory = memories.isEmpty() ? null
-                    : memory.startWrite(memories, value.source(), leftMs, alone && toDevices == null);
+                toMemory = memories.isEmpty() ? null : memory.startWrite(memories, value.source(), leftMs,
+                    alone && toDevices == null && toFile == null);
                 value.raiseFault();
             }
         } catch (final RuntimeException | Error e) {
@@ -113,19 +131,24 @@ final class ValueWrite {
     void finish(final long leftMs) {
         final String first = toMemory == null ? null : toMemory.finish();
         final String second = toDevices == null ? null : toDevices.finish();
+        final String third = toFile == null ? null : toFile.finish();
         value.letGo();
         if (failure != null) {
             return;
         }
         inMemory = toMemory != null && first == null;
         onDevices = toDevices != null && second == null;
+        inFile = toFile != null && third == null;
         final boolean failed = first != null || second != null;
-        if (failed && !(isEitherEnough() && (inMemory || onDevices))) {
+        if (third != null) {
+            failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
+                + " bytes could not be written to the GDS file: " + third);
+        } else if (failed && !(isEitherEnough() && (inMemory || onDevices))) {
             failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
                 + " bytes could not be written to all of its " + memories.size() + " replicas in memory"
                 + (places.isEmpty() ? "" : " and " + places.size() + " on block devices") + ": "
                 + (first == null ? second : second == null ? first : first + "; " + second));
-        } else if (leftMs <= 0 || toMemory == null && toDevices == null) {
+        } else if (leftMs <= 0 || toMemory == null && toDevices == null && toFile == null) {
             failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
                 + " bytes was not written in time; raise transferTimeoutMs, or cut the value");
         } else if (failed) {
@@ -170,9 +193,26 @@ final class ValueWrite {
         return size;
     }
 
-    /** Whether a checksum is taken: also unasked where a device takes the bytes, which may give others back. */
+    /** Whether the value is to be written to the file. */
+    private boolean goesToFile() {
+        return file != null && file.isAccepted();
+    }
+
+    /** Replicas that are to be written beside that in the file. */
+    private int placed() {
+        int placed = 0;
+        for (int i = 0; i < started.replicas().size(); i++) {
+            placed += started.replicas().get(i).type() == ReplicaType.GDS ? 0 : 1;
+        }
+        return placed;
+    }
+
+    /**
+     * Whether a checksum is taken: also unasked where a device or a file takes the bytes, which may give others back.
+     * What only a GPU and the file have seen has none.
+     */
     boolean isChecksummed() {
-        return value.options().checksum() || !places.isEmpty();
+        return value.options().checksum() || !places.isEmpty() || goesToFile() && file.isHost(value);
     }
 
     long checksum() {
@@ -188,18 +228,45 @@ final class ValueWrite {
         return inMemory;
     }
 
-    /** What has been written. */
-    Scope scope() {
-        final boolean all = (inMemory || memories.isEmpty()) && (onDevices || places.isEmpty());
-        return all ? Scope.ALL : inMemory ? Scope.MEMORY : Scope.NOF;
+    /** The put has ended: what is in the file can be read. */
+    void committed() {
+        if (inFile) {
+            file.committed(size, isChecksummed(), checksum);
+        }
     }
 
-    /** What has not, and is to be given up; null when there is nothing. */
-    Scope missing() {
-        return switch (scope()) {
-            case ALL, GDS -> null;
-            case MEMORY -> Scope.NOF;
-            case NOF -> Scope.MEMORY;
-        };
+    /** What has been written; one for all where that is everything that the master may know of. */
+    List<Scope> written() {
+        final List<Scope> missing = missing();
+        if (missing.isEmpty()) {
+            return List.of(Scope.ALL);
+        }
+        final List<Scope> written = new ArrayList<>(2);
+        if (inMemory) {
+            written.add(Scope.MEMORY);
+        }
+        if (onDevices) {
+            written.add(Scope.NOF);
+        }
+        if (inFile) {
+            written.add(Scope.GDS);
+        }
+        return written;
+    }
+
+    /** What has not, and is to be given up. */
+    List<Scope> missing() {
+        final List<Scope> missing = new ArrayList<>(2);
+        if (!inMemory && !memories.isEmpty()) {
+            missing.add(Scope.MEMORY);
+        }
+        if (!onDevices && !places.isEmpty()) {
+            missing.add(Scope.NOF);
+        }
+        if (!inFile && file != null && (file.isAccepted() || file.isDoubtful())) {
+            // In doubt the master may have it, and would take it for written if all were said to be.
+            missing.add(Scope.GDS);
+        }
+        return missing;
     }
 }

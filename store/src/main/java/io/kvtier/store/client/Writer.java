@@ -45,10 +45,19 @@ final class Writer {
     private final AtomicLong attempts = new AtomicLong();
     private final Master master;
     private final PutStarts starts;
-    private final ReplicaMemory memory;
-    private final BlockDevices devices;
+    private final Places places;
     private final Counters counters;
     private final long writeTimeoutMs;
+
+    /**
+     * Where values go.
+     *
+     * @param memory  reaches replicas in memory.
+     * @param devices reaches those on block devices; null where there are none.
+     * @param file    this client's own for GDS replicas; null without one.
+     */
+    record Places(ReplicaMemory memory, BlockDevices devices, GdsTier file) {
+    }
 
     /**
      * A value to be put.
@@ -115,34 +124,48 @@ final class Writer {
      * A writer.
      *
      * @param starts         starts puts.
-     * @param memory         reaches replicas in memory.
-     * @param devices        reaches those on block devices; null where there are none.
+     * @param places         where values go.
      * @param writeTimeoutMs milliseconds from before the master is asked until all bytes must be written.
      */
-    Writer(final UUID clientId, final Master master, final PutStarts starts, final ReplicaMemory memory,
-        final BlockDevices devices, final Counters counters, final long writeTimeoutMs) {
+    Writer(final UUID clientId, final Master master, final PutStarts starts, final Places places,
+        final Counters counters, final long writeTimeoutMs) {
         this.clientId = clientId;
         this.master = master;
         this.starts = starts;
-        this.memory = memory;
-        this.devices = devices;
+        this.places = places;
         this.counters = counters;
         this.writeTimeoutMs = writeTimeoutMs;
     }
 
     PutOutcome put(final Value value) {
         final PutStart command = command(value);
-        final PutStarts.Answer answer = starts.start(command);
+        try (GdsWrite file = room(command)) {
+            return put(value, command, file);
+        }
+    }
+
+    /** Room in this client's own file; null for none. */
+    private GdsWrite room(final PutStart command) {
+        return places.file() == null ? null : places.file().reserve(command.key(), command.size());
+    }
+
+    private PutOutcome put(final Value value, final PutStart command, final GdsWrite file) {
+        final PutStarts.Answer answer = file == null ? starts.start(command)
+            : new GdsStarts(master, starts).start(command, file);
         if (!(answer.reply() instanceof PutStartReply.Started started)) {
             return refused(command, answer.reply());
         }
-        final ValueWrite write = new ValueWrite(0, value, started, command.size());
+        final ValueWrite write = new ValueWrite(0, value, started, command.size(), file);
         write(write, answer.askedNanos());
         if (!write.isGood()) {
             revokeQuietly(write);
             throw write.thrown();
         }
-        requireDone(write, master.apply(end(write)));
+        final List<Scope> written = write.written();
+        for (int i = 0; i < written.size(); i++) {
+            requireDone(write, master.apply(end(write, written.get(i))), i);
+        }
+        ended(write);
         return PutOutcome.STORED;
     }
 
@@ -194,31 +217,34 @@ final class Writer {
 
     /** Returns the values that may yet find room. */
     private List<Integer> startAll(final Round round, final List<Integer> indices, final List<PutStart> commands) {
-        final long asked = System.nanoTime();
-        final List<BatchResult<PutStartReply>> replies;
-        try {
-            replies = master.apply(new Batch<>(commands));
-        } catch (final RuntimeException e) {
-            indices.forEach(index -> round.failed(index, e));
-            return List.of();
-        }
         final List<Integer> waiting = new ArrayList<>();
-        final List<ValueWrite> writes = new ArrayList<>();
-        for (int i = 0; i < indices.size(); i++) {
-            final int index = indices.get(i);
+        final GdsStarts.Rooms rooms = new GdsStarts.Rooms(master, places.file(), commands);
+        try (rooms) {
+            final long asked = System.nanoTime();
+            final List<BatchResult<PutStartReply>> replies;
             try {
-                switch (replies.get(i).orThrow()) {
-                    case PutStartReply.Started started ->
-                        writes.add(new ValueWrite(index, round.values().get(index), started, commands.get(i).size()));
-                    case PutStartReply.NoSpace none when none.mayComeFree() -> waiting.add(index);
-                    case PutStartReply other -> round.done(index, refused(commands.get(i), other));
-                }
+                replies = rooms.start();
             } catch (final RuntimeException e) {
-                round.failed(index, e);
+                indices.forEach(index -> round.failed(index, e));
+                return List.of();
             }
+            final List<ValueWrite> writes = new ArrayList<>();
+            for (int i = 0; i < indices.size(); i++) {
+                final int index = indices.get(i);
+                try {
+                    switch (replies.get(i).orThrow()) {
+                        case PutStartReply.Started started -> writes.add(new ValueWrite(index,
+                            round.values().get(index), started, commands.get(i).size(), rooms.of(i)));
+                        case PutStartReply.NoSpace none when none.mayComeFree() -> waiting.add(index);
+                        case PutStartReply other -> round.done(index, refused(commands.get(i), other));
+                    }
+                } catch (final RuntimeException e) {
+                    round.failed(index, e);
+                }
+            }
+            writeAll(writes, asked);
+            endAll(round, writes);
         }
-        writeAll(writes, asked);
-        endAll(round, writes);
         return waiting;
     }
 
@@ -227,7 +253,7 @@ final class Writer {
         try {
             for (final ValueWrite write : writes) {
                 write.prepare();
-                write.start(memory, devices, leftMs(askedNanos), writes.size() == 1);
+                write.start(places.memory(), places.devices(), leftMs(askedNanos), writes.size() == 1);
                 moving.add(write);
                 if (moving.size() == WINDOW) {
                     moving.remove().finish(leftMs(askedNanos));
@@ -244,29 +270,45 @@ final class Writer {
             revokeQuietly(write);
             round.failed(write.index(), write.failure());
         });
-        if (good.isEmpty()) {
+        endGood(round, good);
+    }
+
+    /** Of most of them there is one thing to say; of others two. */
+    private void endGood(final Round round, final List<ValueWrite> good) {
+        final List<PutEnd> ends = new ArrayList<>(good.size());
+        good.forEach(write -> write.written().forEach(scope -> ends.add(end(write, scope))));
+        if (ends.isEmpty()) {
             return;
         }
         try {
-            final List<BatchResult<Ack>> acks = master.apply(new Batch<>(good.stream().map(this::end).toList()));
-            for (int i = 0; i < good.size(); i++) {
-                final ValueWrite write = good.get(i);
-                try {
-                    requireDone(write, acks.get(i).orThrow());
-                    round.done(write.index(), PutOutcome.STORED);
-                } catch (final RuntimeException e) {
-                    round.failed(write.index(), e);
-                }
+            final List<BatchResult<Ack>> acks = master.apply(new Batch<>(ends));
+            int next = 0;
+            for (final ValueWrite write : good) {
+                final int count = write.written().size();
+                endOne(round, write, acks.subList(next, next + count));
+                next += count;
             }
         } catch (final RuntimeException e) {
             good.forEach(write -> round.failed(write.index(), e));
         }
     }
 
+    private void endOne(final Round round, final ValueWrite write, final List<BatchResult<Ack>> acks) {
+        try {
+            for (int i = 0; i < acks.size(); i++) {
+                requireDone(write, acks.get(i).orThrow(), i);
+            }
+            ended(write);
+            round.done(write.index(), PutOutcome.STORED);
+        } catch (final RuntimeException e) {
+            round.failed(write.index(), e);
+        }
+    }
+
     private void write(final ValueWrite write, final long askedNanos) {
         try {
             write.prepare();
-            write.start(memory, devices, leftMs(askedNanos), true);
+            write.start(places.memory(), places.devices(), leftMs(askedNanos), true);
         } finally {
             write.finish(leftMs(askedNanos));
         }
@@ -282,24 +324,27 @@ final class Writer {
             value.replace());
     }
 
-    private PutEnd end(final ValueWrite write) {
-        return new PutEnd(clientId, write.value().key(), write.started().version(), write.scope(),
-            write.isChecksummed(), write.checksum());
+    private PutEnd end(final ValueWrite write, final Scope scope) {
+        return new PutEnd(clientId, write.value().key(), write.started().version(), scope, write.isChecksummed(),
+            write.checksum());
     }
 
-    private void requireDone(final ValueWrite write, final Ack ack) {
-        if (ack == Ack.STALE) {
+    /** The first end makes the value readable; of what a later one is about, it may have gone since. */
+    private static void requireDone(final ValueWrite write, final Ack ack, final int number) {
+        if (ack == Ack.STALE && number == 0) {
             throw new StoreException(ErrorCode.INVALID_WRITE, "the master had given up the write of "
                 + write.value().key() + " when its " + write.size() + " bytes were there: it took too long, the memory "
                 + "was taken back, or somebody replaced the value; nothing was stored, put it again");
         }
+    }
+
+    private void ended(final ValueWrite write) {
+        write.committed();
         if (write.isInMemory()) {
             counters.memoryWrittenBytes.add(write.size());
         }
-        if (write.missing() != null) {
-            // The side that failed, where the other one was enough.
-            revokeQuietly(write, write.missing());
-        }
+        // The side that failed, where the other one was enough.
+        write.missing().forEach(scope -> revokeQuietly(write, scope));
     }
 
     private void revokeQuietly(final ValueWrite write) {
@@ -317,10 +362,13 @@ final class Writer {
         }
     }
 
-    private static PutOutcome refused(final PutStart command, final PutStartReply reply) {
+    private PutOutcome refused(final PutStart command, final PutStartReply reply) {
         return switch (reply) {
             case PutStartReply.Taken taken -> taken.outcome();
             case PutStartReply.NoSpace none -> PutOutcome.NO_SPACE;
+            // The file has no room for it now; memory never has.
+            case PutStartReply.TooLarge ignored when places.file() != null && places.file().holds(command.size()) ->
+                PutOutcome.NO_SPACE;
             case PutStartReply.TooLarge large -> throw new StoreException(ErrorCode.INVALID_PARAMS, "value "
                 + command.key() + " has " + command.size() + " bytes, and no piece of memory of the store holds more "
                 + "than " + large.largest() + "; raise memoryBytes (of a node: --memory-bytes) or cut the value");

@@ -77,6 +77,23 @@ final class ExtentEntry {
         drops = null;
     }
 
+    long replicaId() {
+        return replicaId;
+    }
+
+    /**
+     * Whether it can be read by who comes with a descriptor of the master's: he has heard of its completion, perhaps
+     * before the thread has that wrote or offered it, or though that never does. Where the master does not count it as
+     * complete there is no such descriptor.
+     */
+    boolean isReadable() {
+        return switch (state) {
+            case COMMITTED, RECOVERED -> true;
+            case ACCEPTED, UNSETTLED -> hasWritten() && !isDropped();
+            case RESERVED, OFFERED, DROPPED -> false;
+        };
+    }
+
     boolean isNamed(final long itsReplicaId) {
         return named && replicaId == itsReplicaId;
     }

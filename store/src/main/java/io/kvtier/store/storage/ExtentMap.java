@@ -203,8 +203,7 @@ final class ExtentMap implements AutoCloseable {
         lock.lock();
         try {
             final ExtentEntry entry = extents.get(extent.offset());
-            if (closed || entry == null || entry.state != State.COMMITTED
-                || !entry.holds(key, version, extent, size)) {
+            if (closed || entry == null || !entry.isReadable() || !entry.holds(key, version, extent, size)) {
                 return null;
             }
             entry.leases++;
@@ -216,7 +215,12 @@ final class ExtentMap implements AutoCloseable {
     }
 
     boolean isReadable(final ExtentEntry entry) {
-        return ask(() -> !closed && entry.state == State.COMMITTED);
+        return ask(() -> !closed && entry.isReadable());
+    }
+
+    /** What the master calls the replica; 0 for none. */
+    long replicaId(final ExtentEntry entry) {
+        return ask(entry::replicaId);
     }
 
     /** A lease is closed, of which some reads may still run. */

@@ -46,7 +46,7 @@ record FileHeader(Kind kind, long unit, long capacity, UUID storageId, long gene
     enum Kind {
         /** "KVTIERDF", the file of {@link OffsetAllocatorBackend}. */
         DISK(0x464452454954564BL, false),
-        /** "KVTIERGF", the file of {@link GdsStorageManager}. */
+        /** "KVTIERGF", a file of values that go to disk straight from where they are. */
         GDS(0x464752454954564BL, true);
 
         private final long magic;

@@ -40,6 +40,15 @@ public final class GdsLease implements AutoCloseable {
     }
 
     /**
+     * What the master calls the replica.
+     *
+     * @return its id.
+     */
+    public long replicaId() {
+        return map.replicaId(entry);
+    }
+
+    /**
      * Starts to read a part of the value.
      *
      * @param offset first byte, from the beginning of the value.
@@ -58,6 +67,7 @@ public final class GdsLease implements AutoCloseable {
         }
         Objects.checkFromIndexSize(offset, ExtentFile.length(target), entry.extent.bytes());
         final Transfer transfer = file.read(entry.extent, offset, target, alone);
+        reads.removeIf(Transfer::isDone);
         reads.add(transfer);
         return transfer;
     }

@@ -26,8 +26,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Why no read returns other bytes.</b> A descriptor of the master can outlive its extent. It has the file's id
  * and generation, and a file that starts anew has another generation, written durably before anything else is. Within
- * one generation a lease is given only on a committed extent that agrees in key, version, place and size, and an extent
- * is given to another value only when its last lease is closed, the transfers under it have ended, and no record in the
+ * one generation a lease is given only on an extent that is written and agrees in key, version, place and size; who asks
+ * has a descriptor, and so the master's word that it is complete, perhaps before the thread that wrote or offered it has
+ * heard that word. An extent is given to another value only when its last lease is closed, the transfers under it have ended, and no record in the
  * index can name it. After a read the map is asked once more, for the master may have dropped the value and have given
  * its name to another one meanwhile.
  *
@@ -35,8 +36,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * write, lease and record that lets go of it, under the map's lock.
  *
  * <p><b>With a warm restart</b> what was committed is found again by the next start under the same id and generation,
- * but for what was committed just before a crash: records are written behind the puts, see {@link GdsIndex}. It can be
- * read only when the master has {@linkplain #adopt adopted} it, which may have dropped it meanwhile. Without, every
+ * but for what was committed just before a crash: records are written behind the puts, see {@link GdsIndex}. The
+ * master, which may have dropped it meanwhile, is asked to {@linkplain #adopt adopt} it. Without, every
  * start is empty and a generation of its own. Another capacity, and whatever cannot be understood, starts empty too.
  *
  * <p><b>Threading:</b> thread-safe. Locks: the map's, and behind it the index's; neither is held across a call that
@@ -213,7 +214,7 @@ public final class GdsStorageManager implements AutoCloseable {
 
     /**
      * What the index had, and neither {@link #adopt} nor {@link #refuse} nor {@link #drop} has answered yet: to be
-     * offered to the master. It can not be read before it is adopted.
+     * offered to the master.
      *
      * @return values, the oldest first.
      */
@@ -258,7 +259,7 @@ public final class GdsStorageManager implements AutoCloseable {
      * @param version its version.
      * @param extent  where it lies.
      * @param size    its bytes.
-     * @return the hold, to be closed; null unless a committed extent agrees in all of these, and when this is closed.
+     * @return the hold, to be closed; null unless an extent that is written agrees in all of these, and when this is closed.
      */
     public GdsLease acquire(final ObjectKey key, final long version, final Extent extent, final long size) {
         final ExtentEntry entry = map.acquire(key, version, extent, size);

@@ -1,0 +1,124 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.storage.GdsLease;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.Transfer;
+import io.kvtier.transport.TransferException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A part of a value on its way from this client's own file straight into a caller's memory; what a transfer cannot use
+ * goes through staging memory.
+ *
+ * <p>The extent cannot be used for anything else while it is leased. That the value is still the one that was asked
+ * for is looked at before the read and after it.
+ *
+ * <p><b>Threading:</b> one thread. <b>Lifetime:</b> started once; given up by {@link #finish} alone, which gives the
+ * lease back, or by a start that throws.
+ */
+final class GdsRead implements Move {
+    private final GdsTier tier;
+    private final GdsLease lease;
+    private final ObjectKey key;
+    private final long version;
+    private final List<Bounce> bounces = new ArrayList<>();
+    private long length;
+    private Transfer transfer;
+
+    /** A piece of the caller's memory, and the staging memory that stands for it. */
+    private record Bounce(MemorySegment caller, long count, Staging.Piece piece) {
+    }
+
+    GdsRead(final GdsTier tier, final GdsLease lease, final ObjectKey key, final long version) {
+        this.tier = tier;
+        this.lease = lease;
+        this.key = key;
+        this.version = version;
+    }
+
+    /** Starts to read into memory that transfers can use. */
+    Move start(final long offset, final List<RegionSlice> target, final boolean alone) {
+        try {
+            for (final RegionSlice slice : target) {
+                length += slice.length();
+            }
+            if (length > 0) {
+                transfer = lease.read(offset, target, alone && bounces.isEmpty());
+            }
+            return this;
+        } catch (final TransferException e) {
+            end();
+            tier.counters().readFailures.increment();
+            return Move.failed(String.valueOf(e.getMessage()));
+        } catch (final RuntimeException | Error e) {
+            end();
+            throw e;
+        }
+    }
+
+    /** Starts to read into memory of the host, whatever it is. */
+    Move startHost(final long offset, final List<MemorySegment> target, final long bytes, final boolean alone) {
+        final List<MemorySegment> pieces;
+        try {
+            RemoteTransfer.check(target, Direction.READ);
+            pieces = pieces(target, bytes);
+        } catch (final RuntimeException | Error e) {
+            end();
+            throw e;
+        }
+        return start(offset, GdsTier.slices(pieces), alone);
+    }
+
+    private List<MemorySegment> pieces(final List<MemorySegment> target, final long bytes) {
+        final List<MemorySegment> pieces = new ArrayList<>(target.size());
+        long left = bytes;
+        for (int i = 0; i < target.size() && left > 0; i++) {
+            final MemorySegment piece = target.get(i);
+            final long count = Math.min(left, piece.byteSize());
+            left -= count;
+            if (count > 0 && ScatterGather.isShared(piece)) {
+                pieces.add(piece.asSlice(0, count));
+            } else if (count > 0) {
+                final Staging.Piece room = tier.staging().take(count);
+                bounces.add(new Bounce(piece, count, room));
+                pieces.add(room.slice().segment().asSlice(0, count));
+            }
+        }
+        return pieces;
+    }
+
+    @Override
+    public String finish() {
+        try {
+            if (transfer != null) {
+                transfer.await();
+            }
+            if (!lease.isStillValid()) {
+                tier.counters().stale.increment();
+                return "it was dropped while it was read";
+            }
+            for (final Bounce bounce : bounces) {
+                MemorySegment.copy(bounce.piece().slice().segment(), 0, bounce.caller(), 0, bounce.count());
+            }
+            tier.counters().hits.increment();
+            tier.counters().readBytes.add(length);
+            return null;
+        } catch (final TransferException e) {
+            tier.counters().readFailures.increment();
+            // Nobody else reads the file, so nobody would find better bytes there.
+            tier.forget(key, version, lease.replicaId());
+            return "it could not be read: " + e.getMessage();
+        } finally {
+            end();
+        }
+    }
+
+    private void end() {
+        bounces.forEach(bounce -> bounce.piece().close());
+        lease.close();
+    }
+}

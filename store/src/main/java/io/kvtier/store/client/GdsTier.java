@@ -1,0 +1,479 @@
+package io.kvtier.store.client;
+
+import io.kvtier.alloc.MemoryKind;
+import io.kvtier.alloc.RegionSlice;
+import io.kvtier.alloc.Units;
+import io.kvtier.store.GdsConfig;
+import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.StoreStats;
+import io.kvtier.store.protocol.GdsCommand;
+import io.kvtier.store.protocol.GdsCommand.GdsDrop;
+import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
+import io.kvtier.store.protocol.GdsCommand.GdsValue;
+import io.kvtier.store.protocol.GdsCommand.Settlement;
+import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
+import io.kvtier.store.replica.Locality;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.storage.Extent;
+import io.kvtier.store.storage.GdsLease;
+import io.kvtier.store.storage.GdsReservation;
+import io.kvtier.store.storage.GdsStorageManager;
+import io.kvtier.store.storage.GdsStorageStats;
+import io.kvtier.store.storage.StoredExtent;
+import io.kvtier.store.storage.Verdict;
+import io.kvtier.transport.Closings;
+import io.kvtier.transport.RareLog;
+import io.kvtier.transport.Registration;
+import io.kvtier.transport.ThreadEnds;
+import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.TransportKind;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
+import org.agrona.CloseHelper;
+
+/**
+ * This client's own file for GDS replicas: it allocates there, the master says what goes.
+ *
+ * <p>What is in the file, and who reads it, is the {@link GdsStorageManager}'s; this class is its go-between to the
+ * master: it registers the file, offers what is in it, makes room, frees what the master has dropped, and asks what has
+ * become of extents whose puts ended without an answer.
+ *
+ * <p><b>Threading:</b> thread-safe. {@code kvtier-gds} frees and asks; a put that finds no room does the same by itself.
+ * <b>Lifetime:</b> mounted once after it was opened, and again when the master has forgotten it; closed after the last
+ * call on the store has ended. <b>Blocking:</b> on the master where that is said, on the file at the end of a move.
+ */
+final class GdsTier implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(GdsTier.class.getName());
+    /** Values that are offered to the master, or asked about, in one command. */
+    private static final int STEP = 1024;
+    /** How often a put makes room: what was evicted may lie apart, or another put may have taken it. */
+    private static final int MOST_TRIES = 8;
+    /** A pause before the master is asked again that could not be, or that is to free something later. */
+    private static final long RETRY_MS = 500;
+
+    private final UUID clientId;
+    private final GdsConfig config;
+    private final Master master;
+    private final Staging staging;
+    private final GdsCounters counters = new GdsCounters();
+    private final TransferEngine engine;
+    private final GdsStorageManager storage;
+    /** Whether what is in memory of a GPU goes straight to the file. */
+    private final boolean straightFromGpus;
+    /** Held while extents that the master has dropped are freed; before the storage's locks and the master's. */
+    private final ReentrantLock dropping = new ReentrantLock();
+    /** Up to which number they are freed; under the lock. */
+    private long dropsDone;
+    /** Memory that devices were told of. */
+    private final List<Registration> prepared;
+    /** How often the file was registered; only {@link #mount} counts, by one thread at a time. */
+    private volatile int mounts;
+    private final Semaphore work = new Semaphore(0);
+    private final AtomicBoolean started = new AtomicBoolean();
+    private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-gds").unstarted(this::run);
+    private final RareLog notes = new RareLog(LOG);
+    private volatile boolean stopping;
+
+    /**
+     * Opens the file.
+     *
+     * @throws StoreException INVALID_PARAMS, saying which rule is not met and how to meet it, when it cannot be had the
+     *                        way it was asked for; others when the file cannot be opened.
+     */
+    GdsTier(final GdsConfig config, final Engines engines, final UUID clientId, final Master master) {
+        this.config = config;
+        this.clientId = clientId;
+        this.master = master;
+        try (Closings opened = new Closings()) {
+            this.staging = opened.keep(new Staging(), Staging::close);
+            this.engine = opened.keep(engines.gds(config), TransferEngine::close);
+            this.storage = opened.keep(GdsStorageManager.open(new GdsStorageManager.Options(config.file(),
+                Units.down(config.bytes(), StoreConfig.UNIT_BYTES), config.warmRestart()), engine, engines.opener()),
+                GdsStorageManager::close);
+            // Refuses a file that the transport which was asked for cannot open.
+            Engines.gdsFile(engine, config).close();
+            this.straightFromGpus = GdsWays.of(engine).straight().contains(MemoryKind.DEVICE);
+            this.prepared = Engines.prepare(engine, List.of(staging.pool()));
+            opened.stayOpen();
+        }
+    }
+
+    /**
+     * Registers the file, and offers what is in it. What the master does not want is freed.
+     *
+     * @param endpoint where this client answers reads of others; empty when it does not.
+     */
+    void mount(final String endpoint) {
+        // Before what is committed is listed: see mounts().
+        mounts = mounts + 1;
+        final long capacity = storage.capacityBytes();
+        master.apply(new GdsCommand.RegisterGdsStorage(clientId, new GdsStorageSpec(storage.storageId(),
+            storage.generation(), endpoint, capacity, (long) (config.highWatermark() * capacity),
+            (long) (config.lowWatermark() * capacity))));
+        offer(storage.recovered());
+        offer(storage.committed());
+        if (started.compareAndSet(false, true)) {
+            thread.start();
+        }
+        wake();
+    }
+
+    private void offer(final List<StoredExtent> offers) {
+        for (int from = 0; from < offers.size(); from += STEP) {
+            final List<StoredExtent> part = offers.subList(from, Math.min(offers.size(), from + STEP));
+            final List<Long> ids = BatchCalls.each(master.apply(new GdsCommand.AdoptGdsReplicas(clientId,
+                part.stream().map(this::value).toList())), part.size());
+            for (int i = 0; i < part.size(); i++) {
+                if (ids.get(i) == GdsCommand.AdoptGdsReplicas.REFUSED) {
+                    storage.refuse(part.get(i));
+                } else if (!storage.adopt(part.get(i), ids.get(i))) {
+                    // Dropped or replaced while it was offered.
+                    forget(part.get(i).key(), part.get(i).version(), ids.get(i));
+                }
+            }
+        }
+    }
+
+    private GdsValue value(final StoredExtent one) {
+        return new GdsValue(one.key(), one.version(), one.size(), extent(one.extent()), one.checksummed(),
+            one.checksum());
+    }
+
+    /** As the master names it. */
+    GdsExtent extent(final Extent extent) {
+        return new GdsExtent(storage.storageId(), storage.generation(), extent.offset(), extent.bytes());
+    }
+
+    /**
+     * How often the file was registered. A put that was offered under an earlier registration may have ended well
+     * without its replica here, which went with that registration; and what it commits now is offered by nobody.
+     */
+    int mounts() {
+        return mounts;
+    }
+
+    /** Whether other clients may read what is in it through this one. */
+    boolean isReadByOthers() {
+        return config.remoteReads();
+    }
+
+    /** Takes the file back. */
+    void unmount() {
+        master.apply(new GdsCommand.UnregisterGdsStorage(clientId, storage.storageId(), storage.generation()));
+    }
+
+    /**
+     * Room for a value that is going to be put; asks the master to make some when there is none.
+     *
+     * @return the room, to be closed; null when there is none, or the value has no bytes.
+     */
+    GdsWrite reserve(final ObjectKey key, final long size) {
+        if (!holds(size)) {
+            return null;
+        }
+        GdsReservation room = storage.reserve(key, size);
+        try {
+            for (int tries = 0; room == null && tries < MOST_TRIES; tries++) {
+                if (!makeRoom(Units.taken(size, StoreConfig.UNIT_BYTES), tries > 0)) {
+                    break;
+                }
+                room = storage.reserve(key, size);
+            }
+        } catch (final StoreException e) {
+            // The put can do without.
+            notes.warn("no room could be made in " + config.file(), e::getMessage);
+        }
+        if (room == null) {
+            counters.noRoom.increment();
+            return null;
+        }
+        return new GdsWrite(this, key, room);
+    }
+
+    /** Whether a value has a place in the file, were that empty. */
+    boolean holds(final long size) {
+        return size > 0 && size <= storage.capacityBytes();
+    }
+
+    /**
+     * Frees what may be freed. What was dropped can be used again only when that has been written down.
+     *
+     * @param evict whether the master is to drop more.
+     * @return false when nothing more may go: all is leased, pinned, being written or being read.
+     */
+    private boolean makeRoom(final long bytes, final boolean evict) {
+        final boolean evicted =
+            evict && master.<Long>apply(new GdsCommand.MakeGdsRoom(clientId, bytes)) > 0;
+        final boolean freed = freeDropped() > 0;
+        storage.flush();
+        return freed || evicted || !evict;
+    }
+
+    /** Frees what the master has dropped, and tells it so; how many extents it named. */
+    private long freeDropped() {
+        long count = 0;
+        dropping.lock();
+        try {
+            GdsDrops drops = master.apply(new GdsCommand.FetchGdsDrops(clientId, STEP, dropsDone));
+            while (!drops.extents().isEmpty()) {
+                for (final GdsDrop drop : drops.extents()) {
+                    storage.drop(drop.offset(), drop.replicaId());
+                }
+                count += drops.extents().size();
+                dropsDone = drops.last();
+                drops = master.apply(new GdsCommand.FetchGdsDrops(clientId, STEP, dropsDone));
+            }
+        } finally {
+            dropping.unlock();
+        }
+        return count;
+    }
+
+    /**
+     * Frees what the master has dropped before a call of this client returns that has dropped it, and writes that down:
+     * after a crash it could come back otherwise.
+     *
+     * @throws StoreException FILE_WRITE_FAIL when it could not be written down; it is tried again with the next change.
+     */
+    void removeDropped() {
+        if (freeDropped() > 0) {
+            storage.flush();
+        }
+    }
+
+    /** Asks what has become of extents whose puts ended without an answer; true when some have to be asked for again. */
+    private boolean settle() {
+        final List<io.kvtier.store.storage.UnsettledExtent> open = storage.unsettled(STEP);
+        if (open.isEmpty()) {
+            return false;
+        }
+        final List<Settlement> answers = BatchCalls.each(master.apply(new GdsCommand.SettleGdsExtents(clientId,
+            open.stream().map(one -> new UnsettledExtent(one.key(), extent(one.extent()))).toList())), open.size());
+        for (int i = 0; i < open.size(); i++) {
+            final Settlement answer = answers.get(i);
+            final boolean complete = answer.version() != 0;
+            final boolean readable = storage.settle(open.get(i), answer.replicaId() == 0 ? Verdict.GONE
+                : complete ? Verdict.complete(answer.replicaId(), answer.version()) : Verdict.WAIT);
+            if (complete && !readable) {
+                forget(open.get(i).key(), answer.version(), answer.replicaId());
+            }
+        }
+        return !storage.unsettled(1).isEmpty();
+    }
+
+    /** The master has a replica that is not there: nobody else could find it. */
+    void forget(final ObjectKey key, final long version, final long replicaId) {
+        try {
+            master.apply(new ObjectCommand.ReplicaUnreadable(key, version, replicaId));
+        } catch (final StoreException e) {
+            // A reader that is sent here goes on to another replica.
+            notes.warn("the master could not be told of a value that is not in " + config.file(), e::getMessage);
+        }
+    }
+
+    /** There is something to free, or to ask. */
+    void wake() {
+        work.release();
+    }
+
+    private void run() {
+        boolean again = false;
+        while (!stopping) {
+            awaitWork(again);
+            try {
+                freeDropped();
+                again = settle();
+            } catch (final StoreException e) {
+                again = true;
+                notes.warn("the master could not be asked what to free in " + config.file(), e::getMessage);
+            } catch (final RuntimeException | Error e) {
+                // A fault of the store. The thread lives on: without it the file fills up.
+                again = true;
+                LOG.log(System.Logger.Level.ERROR, "freeing room in " + config.file() + " ended in an unforeseen way",
+                    e);
+            }
+        }
+    }
+
+    private void awaitWork(final boolean again) {
+        if (again) {
+            try {
+                work.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS);
+            } catch (final InterruptedException e) {
+                LOG.log(System.Logger.Level.DEBUG, "interrupted; the master is asked at once");
+            }
+        } else {
+            work.acquireUninterruptibly();
+        }
+        work.drainPermits();
+    }
+
+    /** Whether a descriptor leads into this very file. */
+    boolean isOwn(final ReplicaDescriptor.Gds replica) {
+        return replica.ownerClientId().equals(clientId) && file().isOf(replica);
+    }
+
+    /** The file as it is now. */
+    Locality.GdsFile file() {
+        return new Locality.GdsFile(storage.storageId(), storage.generation());
+    }
+
+    /**
+     * Starts to read a part of a value straight into a caller's memory.
+     *
+     * @param place   where it is, in this file.
+     * @param read    what is wanted, and what the master said.
+     * @param id      of the replica.
+     * @param length  bytes.
+     * @param alone   whether the caller finishes this read before it starts another.
+     */
+    Move startRead(final ReplicaDescriptor.Gds place, final ObjectRead read, final long id, final long length,
+        final boolean alone) {
+        final ReadRequest request = read.request();
+        final long version = read.object().version();
+        final GdsLease lease = storage.acquire(request.key(), version,
+            new Extent(place.valueOffset(), place.allocatedSize()), place.valueSize());
+        if (lease == null) {
+            return gone(request.key(), version, id);
+        }
+        final GdsRead move = new GdsRead(this, lease, request.key(), version);
+        return goesStraight(request.memory()) ? move.start(request.offset(), cut(request.memory().slices(), length),
+            alone) : move.startHost(request.offset(), request.target(length), length, alone);
+    }
+
+    /** What the master says is here is not: a sync that failed took it, for one. Nobody else could find it. */
+    private Move gone(final ObjectKey key, final long version, final long replicaId) {
+        counters.stale.increment();
+        forget(key, version, replicaId);
+        return Move.failed("it is not in " + config.file() + " any more");
+    }
+
+    /** Whether a transfer takes the memory as it is, though the processor cannot touch it. */
+    boolean goesStraight(final ValueMemory memory) {
+        return !memory.isHost() && straightFromGpus && memory.isStraight();
+    }
+
+    /**
+     * Starts to read a whole value for another client.
+     *
+     * @param target memory of at least the padded size.
+     */
+    Move startRead(final OwnerProtocol.Wanted wanted, final RegionSlice target) {
+        final GdsExtent place = wanted.place();
+        if (!file().equals(new Locality.GdsFile(place.storageId(), place.generation()))) {
+            return Move.failed(config.file() + " was made anew since");
+        }
+        final GdsLease lease = storage.acquire(wanted.key(), wanted.version(),
+            new Extent(place.offset(), place.bytes()), wanted.size());
+        return lease == null ? gone(wanted.key(), wanted.version(), wanted.replicaId())
+            : new GdsRead(this, lease, wanted.key(), wanted.version()).start(0,
+                List.of(target.region().slice(target.offset(), wanted.size())), false);
+    }
+
+    /** As many slices as have so many bytes, the last one cut; none of them empty. */
+    static List<RegionSlice> cut(final List<RegionSlice> slices, final long length) {
+        final List<RegionSlice> some = new ArrayList<>(slices.size());
+        long left = length;
+        for (int i = 0; i < slices.size() && left > 0; i++) {
+            final RegionSlice slice = slices.get(i);
+            final long count = Math.min(left, slice.length());
+            if (count > 0) {
+                some.add(count == slice.length() ? slice : slice.region().slice(slice.offset(), count));
+            }
+            left -= count;
+        }
+        return some;
+    }
+
+    /** Native memory as a transfer names it. */
+    static List<RegionSlice> slices(final List<MemorySegment> pieces) {
+        return pieces.stream().map(RegionSlice::of).toList();
+    }
+
+    /**
+     * What has happened.
+     *
+     * @param atMaster what the master has counted.
+     */
+    StoreStats.GdsStats stats(final GdsCommand.GdsCounts atMaster) {
+        final GdsStorageStats now = storage.stats();
+        final TransportKind mover = config.transport().kind();
+        return new StoreStats.GdsStats(
+            new StoreStats.TierStats(now.capacityBytes(), now.usedBytes(), counters.hits.sum(),
+                counters.readBytes.sum(), counters.writtenBytes.sum(), atMaster.evictions()),
+            now.committed(), counters.puts.sum(), counters.onlyPuts.sum(), now.unsettled(),
+            mover.configName() + ": " + engine.availability(mover).reason(),
+            new StoreStats.GdsFaults(counters.noRoom.sum(), counters.refused.sum(), counters.writeFailures.sum(),
+                counters.readFailures.sum(), counters.stale.sum()));
+    }
+
+    TransferEngine engine() {
+        return engine;
+    }
+
+    UUID clientId() {
+        return clientId;
+    }
+
+    Master master() {
+        return master;
+    }
+
+    Staging staging() {
+        return staging;
+    }
+
+    GdsCounters counters() {
+        return counters;
+    }
+
+    GdsStorageManager storage() {
+        return storage;
+    }
+
+    /** Whether something may still use memory of the store after {@link #close()}: then it must stay mapped. */
+    boolean isAbandoned() {
+        return engine.abandoned() || thread.isAlive();
+    }
+
+    @Override
+    public void close() {
+        stopping = true;
+        wake();
+        if (started.get()) {
+            ThreadEnds.await(thread);
+            lastWords();
+        }
+        try (engine) {
+            storage.close();
+        } finally {
+            // What a device still writes to stays as it is, as the engine leaves it too.
+            if (!engine.abandoned()) {
+                CloseHelper.closeAll(prepared);
+                staging.close();
+            }
+        }
+    }
+
+    /** What was dropped and not freed yet would be found again by the next start. */
+    private void lastWords() {
+        try {
+            freeDropped();
+        } catch (final StoreException e) {
+            LOG.log(System.Logger.Level.DEBUG, "the master could not be asked what to free in {0}: {1}", config.file(),
+                e.getMessage());
+        }
+    }
+}
