@@ -192,8 +192,8 @@ public interface Store extends AutoCloseable {
 
     /**
      * Makes long-lived memory known to what moves bytes between memory and files here, io_uring and GPUDirect Storage
-     * where the store has them, which pin it once. Calls work without it. Where nothing has to be done, or a device does
-     * not take the memory, the registration only keeps the region open.
+     * where the store has them, which pin it once. Calls work without it. Where nothing has to be done, or a device
+     * does not take the memory, the registration only keeps the region open.
      *
      * @param region memory that many calls will use.
      * @return to be closed before the region: one that is closed first is released when this is. A store that is closed

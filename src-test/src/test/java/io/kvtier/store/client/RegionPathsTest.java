@@ -2,7 +2,6 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,6 +14,7 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.SimulatedBuffers;
 import io.kvtier.kit.SimulatedDevices;
 import io.kvtier.kit.SimulatedMemory;
+import io.kvtier.store.BatchResult;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
@@ -23,8 +23,18 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
+import io.kvtier.store.protocol.Batch;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
+import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.gds.GdsTransport;
 import java.io.IOException;
@@ -33,6 +43,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +51,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Values in memory of a GPU, which is simulated, where they go by block devices, or come or go too late. */
 @ExtendWith(LeakCheck.class)
@@ -49,6 +62,9 @@ class RegionPathsTest {
     private static final byte[] VALUE = PatternBytes.of(1, SIZE);
     private static final long DEVICE_BYTES = 16 << 20;
     private static final PutOptions NOF_ONLY = PutOptions.DEFAULT.withNofReplicas(1).withReplicas(0);
+
+    private static final PutStartReply STARTED = new PutStartReply.Started(1, List.of(new Replica(1,
+        ReplicaStatus.PROCESSING, new ReplicaDescriptor.Memory(SegmentAddress.local(UUID.randomUUID()), 0, SIZE))));
 
     @TempDir
     private Path directory;
@@ -139,29 +155,69 @@ class RegionPathsTest {
         }
     }
 
-    /** The copy from the GPU is a part of the time that a value has to be written. */
-    @Test
-    void shouldWriteNothingWhenTheCopyFromTheGpuTookTooLong() {
-        cluster.join(config -> config.memoryBytes(1 << 20).shm(false));
+    /** The copy from the GPU is a part of the time in which a value has to be written: later nothing is sent. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldWriteNothingWhenTheCopyFromTheGpuTookTooLong(final boolean batch) {
         final long limitMs = 50;
-        final ConnectConfig config = cluster.config().timeouts(20_000, limitMs).build();
-        final AtomicInteger copies = new AtomicInteger();
         devices.beforeWait(() -> {
-            copies.incrementAndGet();
             final long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMs + 1);
             while (System.nanoTime() - until < 0) {
                 Thread.onSpinWait();
             }
         });
-        try (ConnectedStore client = open(config, new FaultyLink(config))) {
-            final List<RegionSlice> source = memory.ranges(Kind.DEVICE);
-            final StoreException e =
-                assertThrows(StoreException.class, () -> client.put(KEY, PutOptions.DEFAULT, source));
+        final Master master = new Started();
+        final PutStarts starts = command -> new PutStarts.Answer(STARTED, System.nanoTime());
+        final Writer writer =
+            new Writer(UUID.randomUUID(), master, starts, new Untouched(), null, new Counters(), limitMs);
+        final GpuCopies gpus = new GpuCopies(devices, 30_000);
+        try (gpus; ValueMemory source = ValueMemory.enter(memory.ranges(Kind.DEVICE), gpus)) {
+            final Writer.Value value = Writer.Value.of(KEY, source, PutOptions.DEFAULT, false);
+            final StoreException e = batch ? writer.putBatch(List.of(value)).getFirst().failure()
+                : assertThrows(StoreException.class, () -> writer.put(value));
             assertEquals(ErrorCode.TRANSFER_FAIL, e.code());
             assertTrue(e.getMessage().contains("transferTimeoutMs"), e.getMessage());
-            assertTrue(copies.get() > 0);
-            assertFalse(client.exists(KEY));
-            assertEquals(0, client.masterStats().pendingWrites());
+        }
+    }
+
+    /** Gives every put the same room, and sees it given up. */
+    private static final class Started implements Master {
+        @Override
+        public <R> R apply(final Command<R> command) {
+            final Object reply = switch (command) {
+                case Batch<?> batch when batch.items().getFirst() instanceof PutStart ->
+                    List.of(new BatchResult<>(STARTED, null));
+                case PutRevoke revoke -> Command.Ack.OK;
+                default -> throw new AssertionError(command);
+            };
+            @SuppressWarnings("unchecked") // Of each command the answer that it has.
+            final R answer = (R) reply;
+            return answer;
+        }
+    }
+
+    /** Memory that nobody may write to any more. */
+    private static final class Untouched implements ReplicaMemory {
+        @Override
+        public Move startRead(final ReplicaDescriptor.Memory replica, final long offset, final long length,
+            final List<MemorySegment> target, final long timeoutMs, final boolean alone) {
+            throw new AssertionError();
+        }
+
+        @Override
+        public Move startWrite(final List<ReplicaDescriptor.Memory> replicas, final List<MemorySegment> source,
+            final long timeoutMs, final boolean alone) {
+            throw new AssertionError("written too late");
+        }
+
+        @Override
+        public OwnRange own(final ReplicaDescriptor.Memory replica, final long bytes) {
+            throw new AssertionError();
+        }
+
+        @Override
+        public void close() {
+            // Has nothing.
         }
     }
 }

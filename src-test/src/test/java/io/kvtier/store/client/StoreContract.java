@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and freed memory may rest.
  */
 @ExtendWith(LeakCheck.class)
-abstract class StoreContract extends RegionStoreContract {
+abstract class StoreContract extends RegionFaultContract {
     static final int UNIT = 4096;
     static final ObjectKey KEY = ObjectKey.of("key");
 
