@@ -169,7 +169,8 @@ class RegionPathsTest {
         final Master master = new Started();
         final PutStarts starts = command -> new PutStarts.Answer(STARTED, System.nanoTime());
         final Writer writer =
-            new Writer(UUID.randomUUID(), master, starts, new Untouched(), null, new Counters(), limitMs);
+            new Writer(UUID.randomUUID(), master, starts, new Writer.Places(new Untouched(), null, null), new Counters(),
+                limitMs);
         final GpuCopies gpus = new GpuCopies(devices, 30_000);
         try (gpus; ValueMemory source = ValueMemory.enter(memory.ranges(Kind.DEVICE), gpus)) {
             final Writer.Value value = Writer.Value.of(KEY, source, PutOptions.DEFAULT, false);
