@@ -349,8 +349,12 @@ final class GdsTier implements AutoCloseable {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        return goesStraight(request.memory()) ? move.start(request.offset(), cut(request.memory().slices(), length),
-            alone) : move.startHost(request.offset(), request.target(length), length, alone);
+        if (!goesStraight(request.memory())) {
+            return move.startHost(request.offset(), request.target(length), length, alone);
+        }
+        // What an attempt to read another replica has left there must not be delivered on top of these bytes.
+        request.memory().unstage();
+        return move.start(request.offset(), cut(request.memory().slices(), length), alone);
     }
 
     /** What the master says is here is not: a sync that failed took it, for one. Nobody else could find it. */
@@ -360,9 +364,18 @@ final class GdsTier implements AutoCloseable {
         return Move.failed("it is not in " + config.file() + " any more");
     }
 
-    /** Whether a transfer takes the memory as it is, though the processor cannot touch it. */
+    /** Whether a transfer reads into the memory as it is, though the processor cannot touch it. */
     boolean goesStraight(final ValueMemory memory) {
         return !memory.isHost() && straightFromGpus && memory.isStraight();
+    }
+
+    /**
+     * Whether a transfer writes from the memory as it is. Memory of the host is written by system calls, which know
+     * nothing of GPUDirect Storage: of a block that both change a part of, one could write back what the other has
+     * changed meanwhile.
+     */
+    boolean isWrittenStraight(final ValueMemory memory) {
+        return goesStraight(memory) && memory.isApart(StoreConfig.UNIT_BYTES);
     }
 
     /**

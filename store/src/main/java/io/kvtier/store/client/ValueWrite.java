@@ -85,7 +85,7 @@ final class ValueWrite {
      * the time to write them.
      */
     void prepare() {
-        if (memories.isEmpty() && places.isEmpty()) {
+        if (memories.isEmpty() && places.isEmpty() && !(goesToFile() && file.isHost(value))) {
             return;
         }
         try {
