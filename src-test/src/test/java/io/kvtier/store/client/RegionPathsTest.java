@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
-import io.kvtier.alloc.RegionSlice;
 import io.kvtier.kit.CallerMemory;
 import io.kvtier.kit.CallerMemory.Kind;
 import io.kvtier.kit.LeakCheck;
