@@ -93,6 +93,11 @@ public final class Faults {
         return this;
     }
 
+    /** Lets no call fail any more that was told to, once or always. */
+    public synchronized void heal() {
+        failures.clear();
+    }
+
     /**
      * Lets opening for direct I/O fail with EINVAL, as a file system without it does.
      *

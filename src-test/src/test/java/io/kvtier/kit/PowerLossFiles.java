@@ -80,6 +80,11 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
         return cut;
     }
 
+    /** Whether the sync that was told to fail has done so. */
+    public synchronized boolean hasFailedSync() {
+        return failedSync > 0 && syncs >= failedSync;
+    }
+
     /** Writes and syncs so far. */
     public synchronized long changes() {
         return changes;
