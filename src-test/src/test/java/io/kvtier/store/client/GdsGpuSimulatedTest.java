@@ -160,9 +160,9 @@ class GdsGpuSimulatedTest extends GdsGpuContract {
         final DeviceRegion source = onGpu(value);
         try (EmbeddedStore store = openAlone(64 * UNIT)) {
             simulated.refuse("bufferRegister", 5011, 0);
-            try (RegisteredRegion ignored = store.register(source)) {
-                put(store, KEY, List.of(source.slice(0, value.length)));
-            }
+            final RegisteredRegion unknown = store.register(source);
+            assertEquals(PutOutcome.STORED, put(store, KEY, List.of(source.slice(0, value.length))));
+            unknown.close();
             toGpu(new byte[value.length], source);
             assertEquals(ReplicaType.GDS, store.get(KEY, List.of(source.slice(0, value.length))).tier());
             assertArrayEquals(value, content(source));
