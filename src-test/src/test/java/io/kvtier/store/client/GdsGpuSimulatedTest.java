@@ -27,6 +27,7 @@ import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.gds.SimulatedGds;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -226,6 +227,30 @@ class GdsGpuSimulatedTest extends GdsGpuContract {
             assertEquals(List.of(true, 3L * UNIT), List.of(store.exists(KEY),
                 store.stats().gds().tier().usedBytes()));
             assertEquals(0, store.masterStats().pendingWrites());
+        }
+    }
+
+    /** It is there, and a miss would not say what is wrong with the memory. */
+    @Test
+    void shouldSayWhyMemoryIsRefusedAndKeepTheValue() {
+        final byte[] value = PatternBytes.of(1, 3 * UNIT);
+        final DeviceRegion source = onGpu(value);
+        final DeviceRegion target = gpu().allocate(value.length);
+        final DeviceRegion part = DeviceRegion.borrow(null, target.pointer().slice(0, UNIT));
+        final MemorySegment readOnly = Arena.ofAuto().allocate(UNIT).asReadOnly();
+        try (EmbeddedStore store = openAlone(64 * UNIT)) {
+            put(store, KEY, List.of(source.slice(0, value.length)));
+            final RegisteredRegion registered = store.register(part);
+            final StoreException e =
+                assertThrows(StoreException.class, () -> store.get(KEY, List.of(target.slice(0, value.length))));
+            assertEquals(ErrorCode.INVALID_PARAMS, e.code());
+            assertTrue(e.getMessage().contains("register the whole allocation"), e.getMessage());
+            registered.close();
+            assertThrows(IllegalArgumentException.class,
+                () -> store.get(KEY, List.of(target.slice(0, 2 * UNIT), RegionSlice.of(readOnly))));
+            assertEquals(ReplicaType.GDS, store.get(KEY, List.of(target.slice(0, value.length))).tier());
+            assertArrayEquals(value, content(target));
+            assertEquals(0, store.stats().gds().faults().readFailures());
         }
     }
 }

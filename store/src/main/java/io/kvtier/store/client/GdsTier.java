@@ -352,7 +352,7 @@ final class GdsTier implements AutoCloseable {
         if (goesStraight(request.memory())) {
             // What an attempt over the host has left there must not be delivered in place of this.
             request.memory().unstage();
-            return move.start(request.offset(), cut(request.memory().slices(), length), alone);
+            return move.startStraight(request.offset(), cut(request.memory().slices(), length), alone);
         }
         return move.startHost(request.offset(), request.target(length), length, alone);
     }
