@@ -248,7 +248,8 @@ final class GdsTier implements AutoCloseable {
      * @throws StoreException FILE_WRITE_FAIL when it could not be written down; it is tried again with the next change.
      */
     void removeDropped() {
-        if (freeDropped() > 0) {
+        // What was dropped before, for room, may be in the index yet, since that could not be written.
+        if (freeDropped() > 0 || storage.stats().resting() > 0) {
             storage.flush();
         }
     }
