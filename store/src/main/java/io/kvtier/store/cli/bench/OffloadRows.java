@@ -1,0 +1,92 @@
+package io.kvtier.store.cli.bench;
+
+import io.kvtier.store.GdsConfig;
+import io.kvtier.store.Store;
+import io.kvtier.store.StoreConfig;
+import io.kvtier.store.cli.bench.ValueLoad.Operation;
+import io.kvtier.transport.Direction;
+import io.kvtier.transport.TransportKind;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Values between memory of the host and a store's file for GDS offload, moved by io_uring, beside fio with as many
+ * requests under way; and what a put costs that goes to the file beside memory.
+ */
+final class OffloadRows {
+    private static final List<Long> SIZES = List.of(64L << 10, 1L << 20, 16L << 20);
+    private static final long COMPARED = 1L << 20;
+    private static final int BATCH = 32;
+    private static final double GOAL = 0.9;
+    /** A second copy takes time; how much is to be seen. */
+    private static final double NO_GOAL = 0;
+    private static final long MEMORY_BYTES = 512L << 20;
+    private static final double MIB = 1 << 20;
+    private static final double NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Workspace workspace;
+    private final OffloadStores stores;
+    private final Peer fio;
+
+    OffloadRows(final Workspace workspace, final Peer fio) {
+        this.workspace = workspace;
+        this.stores = new OffloadStores(workspace);
+        this.fio = fio;
+    }
+
+    List<Row> rows() {
+        final List<Row> rows = new ArrayList<>();
+        for (final long bytes : SIZES) {
+            rows.add(besideFio(new ValueBatches.Shape(Operation.PUT, bytes, BATCH), true));
+        }
+        for (final long bytes : SIZES) {
+            final ValueBatches.Shape shape = new ValueBatches.Shape(Operation.GET, bytes, BATCH);
+            rows.add(besideFio(shape, true));
+            if (bytes == COMPARED) {
+                rows.add(besideFio(shape, false));
+            }
+        }
+        rows.add(besideMemoryOnly());
+        return rows;
+    }
+
+    private Row besideFio(final ValueBatches.Shape shape, final boolean verify) {
+        final boolean put = shape.operation() == Operation.PUT;
+        final String name = "host " + shape + (put ? "" : verify ? ", checked" : ", unchecked");
+        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, FileRows.here(TransportKind.IO_URING),
+            () -> Rig.with(rig -> {
+                final Store store = stores.open(rig, StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY)
+                    .verifyDiskReads(verify), GdsConfig.Mover.IO_URING);
+                final ValueBatches ours = ValueBatches.open(rig, store, shape,
+                    HostBuffers.open(rig, workspace, shape, store), workspace.fileBytes());
+                final Fio peer = Fio.uring(put ? Direction.WRITE : Direction.READ, shape.bytes(), shape.count());
+                return new Contest(rig, ours::mebibytesPerSecond,
+                    nanos -> peer.run(workspace.file(), workspace.fileBytes(), nanos));
+            }));
+    }
+
+    private Row besideMemoryOnly() {
+        final ValueLoad.Shape shape =
+            new ValueLoad.Shape(Operation.PUT, COMPARED, 1, (int) (MEMORY_BYTES / COMPARED), 1);
+        return new Row("time of a put of " + Names.bytes(COMPARED) + " to memory and file, 1 thread",
+            Unit.NANOSECONDS, Peer.builtIn("the same to memory only"), NO_GOAL,
+            FileRows.here(TransportKind.IO_URING), () -> Rig.with(rig -> {
+                final Store both = stores.open(rig, memory(), GdsConfig.Mover.IO_URING);
+                final ValueLoad ours = ValueLoad.open(rig, shape, workspace, () -> new StoreValues(both));
+                final Store one = rig.keep(Store.open(memory().gds(GdsConfig.NONE).build()), Store::close);
+                final ValueLoad peer = ValueLoad.open(rig, shape, workspace, () -> new StoreValues(one));
+                return new Contest(rig, nanos -> nanosEach(ours, nanos), nanos -> nanosEach(peer, nanos));
+            }));
+    }
+
+    private static StoreConfig.Builder memory() {
+        return StoreConfig.builder().memoryBytes(MEMORY_BYTES).hugePages(true);
+    }
+
+    private static double nanosEach(final ValueLoad load, final long nanos) throws IOException,
+        InterruptedException {
+        return COMPARED / MIB * NANOS / load.mebibytesPerSecond(nanos);
+    }
+}
