@@ -62,9 +62,11 @@ final class ValueBatches {
     static ValueBatches open(final Rig rig, final Store store, final Shape shape, final BatchBuffers buffers,
         final long fileBytes) throws IOException {
         final ValueBatches load = new ValueBatches(rig, store, shape, buffers);
-        final long room = shape.operation() == Operation.PUT ? fileBytes : (long) (fileBytes * KEPT_SHARE);
-        while (load.puts < room / shape.bytes()) {
-            load.put((int) Math.min(shape.count(), room / shape.bytes() - load.puts));
+        final boolean put = shape.operation() == Operation.PUT;
+        final long values = (long) (put ? fileBytes : fileBytes * KEPT_SHARE) / shape.bytes();
+        while (load.puts < values) {
+            // Of puts whole batches: each begins at the first place.
+            load.put(put ? shape.count() : (int) Math.min(shape.count(), values - load.puts));
         }
         return load;
     }
