@@ -94,8 +94,9 @@ final class GpuOffloadRows {
 
     private ValueBatches load(final Rig rig, final DeviceBuffers buffers, final GdsConfig.Mover mover)
         throws IOException {
-        final Store store = stores.open(rig,
-            StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY).verifyDiskReads(false), mover);
+        final StoreConfig.Builder config =
+            StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY).verifyDiskReads(false);
+        final Store store = stores.open(rig, config, stores.config(mover));
         buffers.register(rig, store);
         return ValueBatches.open(rig, store, buffers.shape(), buffers, workspace.fileBytes());
     }

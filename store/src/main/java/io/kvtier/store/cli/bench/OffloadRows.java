@@ -30,6 +30,24 @@ final class OffloadRows {
     private final OffloadStores stores;
     private final Peer fio;
 
+    /** What a store does beside moving the bytes. */
+    private enum Care {
+        /** Puts: a checksum, and an index for a warm restart, which makes durable what it names. */
+        WARM(""),
+        /** Puts: a checksum. */
+        COLD(", no warm restart"),
+        /** Gets: the checksum is compared. */
+        CHECKED(", checked"),
+        /** Gets: nothing. */
+        UNCHECKED(", unchecked");
+
+        private final String label;
+
+        Care(final String label) {
+            this.label = label;
+        }
+    }
+
     OffloadRows(final Workspace workspace, final Peer fio) {
         this.workspace = workspace;
         this.stores = new OffloadStores(workspace);
@@ -38,30 +56,34 @@ final class OffloadRows {
 
     List<Row> rows() {
         final List<Row> rows = new ArrayList<>();
-        for (final long bytes : SIZES) {
-            rows.add(besideFio(new ValueBatches.Shape(Operation.PUT, bytes, BATCH), true));
-        }
-        for (final long bytes : SIZES) {
-            final ValueBatches.Shape shape = new ValueBatches.Shape(Operation.GET, bytes, BATCH);
-            rows.add(besideFio(shape, true));
-            if (bytes == COMPARED) {
-                rows.add(besideFio(shape, false));
-            }
-        }
+        addRows(rows, Operation.PUT, Care.WARM, Care.COLD);
+        addRows(rows, Operation.GET, Care.CHECKED, Care.UNCHECKED);
         rows.add(besideMemoryOnly());
         return rows;
     }
 
-    private Row besideFio(final ValueBatches.Shape shape, final boolean verify) {
-        final boolean put = shape.operation() == Operation.PUT;
-        final String name = "host " + shape + (put ? "" : verify ? ", checked" : ", unchecked");
-        return new Row(name, Unit.MIB_PER_SECOND, fio, GOAL, FileRows.here(TransportKind.IO_URING),
-            () -> Rig.with(rig -> {
-                final Store store = stores.open(rig, StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY)
-                    .verifyDiskReads(verify), GdsConfig.Mover.IO_URING);
+    /** All sizes as a store is that is told nothing, one of them with less. */
+    private void addRows(final List<Row> rows, final Operation operation, final Care usual, final Care less) {
+        for (final long bytes : SIZES) {
+            final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH);
+            rows.add(besideFio(shape, usual));
+            if (bytes == COMPARED) {
+                rows.add(besideFio(shape, less));
+            }
+        }
+    }
+
+    private Row besideFio(final ValueBatches.Shape shape, final Care care) {
+        return new Row("host " + shape + care.label, Unit.MIB_PER_SECOND, fio, GOAL,
+            FileRows.here(TransportKind.IO_URING), () -> Rig.with(rig -> {
+                final StoreConfig.Builder config = StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY)
+                    .verifyDiskReads(care != Care.UNCHECKED);
+                final Store store = stores.open(rig, config,
+                    stores.config(GdsConfig.Mover.IO_URING).withWarmRestart(care != Care.COLD));
                 final ValueBatches ours = ValueBatches.open(rig, store, shape,
                     HostBuffers.open(rig, workspace, shape, store), workspace.fileBytes());
-                final Fio peer = Fio.uring(put ? Direction.WRITE : Direction.READ, shape.bytes(), shape.count());
+                final Fio peer = Fio.uring(shape.operation() == Operation.PUT ? Direction.WRITE : Direction.READ,
+                    shape.bytes(), shape.count());
                 return new Contest(rig, ours::mebibytesPerSecond,
                     nanos -> peer.run(workspace.file(), workspace.fileBytes(), nanos));
             }));
@@ -73,7 +95,7 @@ final class OffloadRows {
         return new Row("time of a put of " + Names.bytes(COMPARED) + " to memory and file, 1 thread",
             Unit.NANOSECONDS, Peer.builtIn("the same to memory only"), NO_GOAL,
             FileRows.here(TransportKind.IO_URING), () -> Rig.with(rig -> {
-                final Store both = stores.open(rig, memory(), GdsConfig.Mover.IO_URING);
+                final Store both = stores.open(rig, memory(), stores.config(GdsConfig.Mover.IO_URING));
                 final ValueLoad ours = ValueLoad.open(rig, shape, workspace, () -> new StoreValues(both));
                 final Store one = rig.keep(Store.open(memory().gds(GdsConfig.NONE).build()), Store::close);
                 final ValueLoad peer = ValueLoad.open(rig, shape, workspace, () -> new StoreValues(one));

@@ -26,21 +26,17 @@ record OffloadStores(Workspace workspace) {
      *
      * @param rig    keeps it.
      * @param config what the store is like otherwise.
-     * @param mover  what moves the bytes; one store of a rig with each.
+     * @param gds    of {@link #config}, or that with changes.
      * @return the store.
      */
-    Store open(final Rig rig, final StoreConfig.Builder config, final GdsConfig.Mover mover) {
-        final Path file = rig.keep(file(mover), OffloadStores::delete);
-        return rig.keep(Store.open(config.gds(config(file, mover)).build()), Store::close);
+    Store open(final Rig rig, final StoreConfig.Builder config, final GdsConfig gds) {
+        rig.keep(gds.file(), OffloadStores::delete);
+        return rig.keep(Store.open(config.gds(gds).build()), Store::close);
     }
 
-    /** Settings of the file. */
+    /** Settings of a file, one for each that can move the bytes. */
     GdsConfig config(final GdsConfig.Mover mover) {
-        return config(file(mover), mover);
-    }
-
-    private GdsConfig config(final Path file, final GdsConfig.Mover mover) {
-        return GdsConfig.NONE.withRoom(file, workspace.fileBytes()).withTransport(mover);
+        return GdsConfig.NONE.withRoom(file(mover), workspace.fileBytes()).withTransport(mover);
     }
 
     private Path file(final GdsConfig.Mover mover) {
