@@ -349,7 +349,7 @@ final class GdsTier implements AutoCloseable {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        return goesStraight(request.memory()) ? move.start(request.offset(), cut(request.memory().slices(), length),
+        return goesStraight(request.regions()) ? move.start(request.offset(), cut(request.regions().slices(), length),
             alone) : move.startHost(request.offset(), request.target(length), length, alone);
     }
 
@@ -360,9 +360,13 @@ final class GdsTier implements AutoCloseable {
         return Move.failed("it is not in " + config.file() + " any more");
     }
 
-    /** Whether a transfer takes the memory as it is, though the processor cannot touch it. */
+    /**
+     * Whether a transfer takes the memory as it is, though the processor cannot touch it.
+     *
+     * @param memory regions; null when segments were given, which are memory of the host.
+     */
     boolean goesStraight(final ValueMemory memory) {
-        return !memory.isHost() && straightFromGpus && memory.isStraight();
+        return memory != null && !memory.isHost() && straightFromGpus && memory.isStraight();
     }
 
     /**
