@@ -9,9 +9,9 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Memory for a batch of values of one size, one behind the other, and a spare place. In place {@code i} of a put are only
- * values whose number divided by the size of a batch leaves {@code i}, so that memory that is slow to change need not be
- * changed for each.
+ * Memory for a batch of values of one size, one behind the other, and a spare place. From place {@code i} only values
+ * are put whose number divided by the size of a batch leaves {@code i}, so that memory that is slow to change need not
+ * be changed for each.
  *
  * <p>What is done for each value is measured with it; the rest is done between measurements.
  *
