@@ -9,6 +9,8 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 repository="${MAVEN_REPOSITORY:-$HOME/.m2/repository}"
 junit=1.14.4
+# As in pom.xml; settings of the environment are read with it.
+jackson=$(sed -n 's|.*<jackson.version>\(.*\)</jackson.version>.*|\1|p' "$root/pom.xml")
 modules=java.base,java.logging,java.management,java.naming,java.xml,jdk.jfr,jdk.management,jdk.unsupported
 limit_kb=$((64 * 1024))
 
@@ -49,7 +51,8 @@ for module in bindings alloc transport store; do
 done
 "$java_home/bin/jar" --create --file "$folder/lib/kvtier-tests.jar" -C "$root/src-test/target/test-classes" .
 for jar in "$repository"/org/agrona/agrona/*/agrona-*.jar \
-    "$repository"/net/openhft/zero-allocation-hashing/*/zero-allocation-hashing-*.jar; do
+    "$repository"/net/openhft/zero-allocation-hashing/*/zero-allocation-hashing-*.jar \
+    "$repository/com/fasterxml/jackson/core/jackson-core/$jackson/jackson-core-$jackson.jar"; do
     case "$jar" in
         *-sources.jar | *-javadoc.jar) ;;
         *) [ ! -f "$jar" ] || cp "$jar" "$folder/lib/" ;;

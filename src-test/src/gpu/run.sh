@@ -107,7 +107,8 @@ case "${1:-}" in
             io.kvtier.transport.gds.GdsPinnedDeviceTest \
             io.kvtier.transport.gds.GdsDeviceSyncTest io.kvtier.transport.memory.CudaHostAndDeviceTest \
             io.kvtier.transport.memory.CudaDeviceAndHostTest io.kvtier.transport.memory.CudaDeviceAndDeviceTest \
-            io.kvtier.transport.tcp.CudaTcpTransportTest
+            io.kvtier.transport.tcp.CudaTcpTransportTest io.kvtier.store.client.CudaStoreTest \
+            io.kvtier.store.client.GdsGpuStoreTest
         export MOONCAKE_RUN_GDS_TEST=1 MOONCAKE_GDS_TEST_PATH="$directory"
         # The class path of the JVM, not of the console: tests start further JVMs on it.
         exec "${java[@]}" -Dtest.require="${TEST_REQUIRE-cuda,gds}" -Djava.awt.headless=true \

@@ -48,8 +48,8 @@ public record StoreStats(long objects, TierStats memory, TierStats disk, long mi
     /**
      * A store's own file for GDS replicas.
      *
-     * @param tier       what it holds, and what was moved; written are values of both kinds of puts. Evictions are those
-     *                   of all stores that the master knows.
+     * @param tier       what it holds, and what was moved; written are values of both kinds of puts. Evictions are
+     *                   those of all stores that the master knows.
      * @param values     values in it that can be read.
      * @param puts       values written there beside memory.
      * @param onlyPuts   values written there alone, since there was no memory for them.

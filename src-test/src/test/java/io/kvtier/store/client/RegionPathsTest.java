@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
-import io.kvtier.alloc.RegionSlice;
 import io.kvtier.kit.CallerMemory;
 import io.kvtier.kit.CallerMemory.Kind;
 import io.kvtier.kit.LeakCheck;
@@ -169,8 +168,8 @@ class RegionPathsTest {
         final Master master = new Started();
         final PutStarts starts = command -> new PutStarts.Answer(STARTED, System.nanoTime());
         final Writer writer =
-            new Writer(UUID.randomUUID(), master, starts, new Writer.Places(new Untouched(), null, null), new Counters(),
-                limitMs);
+            new Writer(UUID.randomUUID(), master, starts, new Writer.Places(new Untouched(), null, null),
+                new Counters(), limitMs);
         final GpuCopies gpus = new GpuCopies(devices, 30_000);
         try (gpus; ValueMemory source = ValueMemory.enter(memory.ranges(Kind.DEVICE), gpus)) {
             final Writer.Value value = Writer.Value.of(KEY, source, PutOptions.DEFAULT, false);

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,18 +17,12 @@ import io.kvtier.kit.Faults.Call;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
-import io.kvtier.kit.Threads;
-import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.StoreException;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -425,26 +418,6 @@ class GdsStorageManagerTest {
         }
     }
 
-    @Test
-    void shouldFreeNothingThatIsBeingWritten() throws InterruptedException {
-        final Value value = Value.of("k", 1, UNIT);
-        final Faults faults = new Faults();
-        try (GdsRig rig = setup(2, false).on(new FaultyFiles(faults)).open();
-            GdsRig.Source source = new GdsRig.Source(value, true)) {
-            final GdsReservation free = rig.reserve(value);
-            final Transfer write;
-            try (Faults.Gate gate = faults.blockNext(Call.WRITE)) {
-                write = free.write(source.slices());
-                gate.awaitEntered();
-                free.close();
-                assertEquals(stats(2, 1, 0, 0, 0, 1, 0), rig.storage().stats());
-                assertNull(rig.storage().reserve(ObjectKey.of("two"), 2 * UNIT));
-            }
-            write.await();
-            rig.assertNothingLeft();
-        }
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void shouldListTheUnsettledOnceItsWriteHasEnded(final boolean dropped) throws InterruptedException {
@@ -475,29 +448,6 @@ class GdsStorageManagerTest {
                 assertTrue(rig.storage().settle(open, Verdict.complete(1, 1)));
                 rig.storage().drop(reservation.extent().offset(), 1);
             }
-            rig.assertNothingLeft();
-        }
-    }
-
-    @Test
-    void shouldGiveUpAHoldOnlyWhenItsReadsHaveEnded() throws InterruptedException {
-        final Value value = Value.of("k", 1, UNIT);
-        final Faults faults = new Faults();
-        try (GdsRig rig = setup(2, false).on(new FaultyFiles(faults)).open();
-            HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
-            final StoredExtent stored = rig.put(value, 1);
-            final GdsLease lease = rig.acquire(stored);
-            final Transfer read;
-            try (Faults.Gate gate = faults.blockNext(Call.READ)) {
-                read = lease.read(0, List.of(memory.slice(0, UNIT)), false);
-                gate.awaitEntered();
-                lease.close();
-                rig.storage().drop(stored.extent().offset(), 1);
-                assertEquals(1, rig.storage().stats().leases());
-                assertEquals(UNIT, rig.storage().usedBytes());
-            }
-            read.await();
-            assertArrayEquals(value.bytes(), PatternBytes.copyOf(memory.segment()));
             rig.assertNothingLeft();
         }
     }
@@ -545,123 +495,6 @@ class GdsStorageManagerTest {
             rig.storage().refuse(refused);
             rig.storage().refuse(refused);
             assertFalse(rig.storage().adopt(refused, 7));
-            rig.assertNothingLeft();
-        }
-    }
-
-    @Test
-    void shouldRefuseNewThingsAndEndOldOnesWhenItIsClosed() {
-        final Value value = Value.of("k", 1, UNIT);
-        final GdsRig rig = setup(8, true).open();
-        final StoredExtent stored = rig.put(value, 1);
-        final GdsLease lease = rig.acquire(stored);
-        final GdsReservation written = rig.reserve(Value.of("w", 1, UNIT));
-        GdsRig.write(written, Value.of("w", 1, UNIT));
-        written.offered();
-        written.accepted(1, 2);
-        final GdsReservation fresh = rig.reserve(value);
-        final UnsettledExtent open = unsettled(rig, Value.of("u", 1, UNIT));
-        assertTrue(lease.isStillValid());
-
-        rig.close();
-        rig.storage().close();
-
-        assertNull(rig.storage().reserve(value.key(), 1));
-        assertNull(rig.acquire(stored));
-        assertFalse(lease.isStillValid(), "the file may be another store's by now");
-        assertFalse(written.commit(false, 0));
-        assertFalse(rig.storage().settle(open, Verdict.complete(3, 1)));
-        assertFalse(rig.storage().adopt(stored, 9));
-        rig.storage().drop(stored.extent().offset(), 1);
-        rig.storage().refuse(stored);
-        rig.storage().flush();
-        try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
-            assertThrows(RuntimeException.class, () -> lease.read(0, List.of(memory.slice(0, UNIT)), true));
-            assertThrows(RuntimeException.class, () -> fresh.write(List.of(memory.slice(0, UNIT))));
-        }
-        fresh.close();
-        written.close();
-        lease.close();
-        assertEquals(8L * UNIT, rig.storage().capacityBytes());
-        assertEquals(0, rig.storage().stats().leases());
-    }
-
-    @Test
-    void shouldWaitForRunningWritesAndReadsWhenItIsClosed() throws InterruptedException {
-        final Value value = Value.of("k", 1, UNIT);
-        final Faults faults = new Faults();
-        final GdsRig.Setup setup = setup(4, false).on(new FaultyFiles(faults));
-        try (GdsRig rig = setup.open(); HostRegion memory = HostRegion.allocate(NativeTag.TEST, 2 * UNIT)) {
-            memory.segment().asSlice(0, UNIT).copyFrom(MemorySegment.ofArray(value.bytes()));
-            final GdsReservation reservation = rig.reserve(value);
-            final CompletableFuture<Void> closing;
-            final Transfer write;
-            try (Faults.Gate gate = faults.blockNext(Call.WRITE)) {
-                write = reservation.write(List.of(memory.slice(0, UNIT)));
-                gate.awaitEntered();
-                final CompletableFuture<Thread> closer = new CompletableFuture<>();
-                closing = Threads.start(() -> {
-                    closer.complete(Thread.currentThread());
-                    rig.storage().close();
-                });
-                assertTrue(Threads.awaitWaiting(closer.join()), "it waits for the write");
-                assertFalse(write.isDone());
-                reservation.close();
-            }
-            closing.join();
-            assertTrue(write.isDone());
-            assertNull(write.failure());
-        }
-    }
-
-    @Test
-    void shouldRefuseSettingsThatCannotBe() {
-        for (final long capacity : new long[] {Long.MIN_VALUE, -1, 0, UNIT - 1, (1L << 44) + 1}) {
-            assertInvalid(directory.resolve("f"), capacity, "" + capacity);
-        }
-        assertInvalid(Path.of("relative"), UNIT, "relative");
-        assertInvalid(Path.of("/"), UNIT, "/");
-        assertInvalid(null, UNIT, "absolute");
-        for (final long[] wrong : new long[][] {{-UNIT, UNIT}, {1, UNIT}, {0, 0}, {0, UNIT + 1}}) {
-            assertThrows(IllegalArgumentException.class, () -> new Extent(wrong[0], wrong[1]));
-        }
-    }
-
-    private static void assertInvalid(final Path file, final long capacity, final String named) {
-        final StoreException refusal = assertThrows(StoreException.class,
-            () -> new GdsStorageManager.Options(file, capacity, true));
-        assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
-        assertTrue(refusal.getMessage().contains(named), refusal.getMessage());
-    }
-
-    /** Threads put, read and drop, each values of its own, in a file that is too small for all. */
-    @ParameterizedTest
-    @EnumSource(value = GdsRig.Mover.class, names = {"POSIX", "URING"})
-    void shouldServeManyThreadsAtOnce(final GdsRig.Mover mover) {
-        try (GdsRig rig = setup(24, true).by(mover).open()) {
-            final List<CompletableFuture<Void>> threads = Stream.of(0, 1, 2, 3).map(thread -> Threads.start(() -> {
-                for (int i = 0; i < 60; i++) {
-                    final Value value = Value.of("t" + thread, i + 1, 1 + (i * 977 + thread * 313) % (4 * UNIT));
-                    final GdsReservation reservation = rig.storage().reserve(value.key(), value.size());
-                    if (reservation == null) {
-                        rig.storage().flush();
-                        continue;
-                    }
-                    final long id = thread * 1000L + i;
-                    GdsRig.write(reservation, value);
-                    reservation.offered();
-                    reservation.accepted(value.version(), id);
-                    assertTrue(reservation.commit(true, value.checksum()));
-                    reservation.close();
-                    final StoredExtent stored = GdsRig.stored(value, reservation.extent(), id);
-                    final GdsLease lease = rig.acquire(stored);
-                    assertNotNull(lease);
-                    rig.storage().drop(stored.extent().offset(), id);
-                    assertArrayEquals(value.bytes(), GdsRig.read(lease, value.size(), i % 2 == 0));
-                    lease.close();
-                }
-            })).toList();
-            threads.forEach(CompletableFuture::join);
             rig.assertNothingLeft();
         }
     }

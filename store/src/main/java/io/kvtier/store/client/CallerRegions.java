@@ -97,16 +97,6 @@ final class CallerRegions implements AutoCloseable {
         }
     }
 
-    /** How many regions are registered. */
-    int size() {
-        lock.lock();
-        try {
-            return registered.size();
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Keeps a caller's memory open; see {@link ValueMemory#enter}. */
     ValueMemory enter(final List<RegionSlice> memory) {
         return ValueMemory.enter(List.copyOf(memory), gpus);

@@ -1,11 +1,15 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.GdsLease;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferException;
+import io.kvtier.transport.TransferFailure;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,21 +47,56 @@ final class GdsRead implements Move {
     /** Starts to read into memory that transfers can use. */
     Move start(final long offset, final List<RegionSlice> target, final boolean alone) {
         try {
-            for (final RegionSlice slice : target) {
-                length += slice.length();
-            }
-            if (length > 0) {
-                transfer = lease.read(offset, target, alone && bounces.isEmpty());
-            }
-            return this;
+            return begin(offset, target, alone);
         } catch (final TransferException e) {
             end();
-            tier.counters().readFailures.increment();
-            return Move.failed(String.valueOf(e.getMessage()));
+            return failed(e);
         } catch (final RuntimeException | Error e) {
             end();
             throw e;
         }
+    }
+
+    /**
+     * Starts to read into a caller's memory as it is, some of it of a GPU.
+     *
+     * @throws StoreException INVALID_PARAMS, when the engine refuses the memory: the value is there all the same, and a
+     *                        miss would not say what is wrong.
+     */
+    Move startStraight(final long offset, final List<RegionSlice> target, final boolean alone) {
+        try {
+            for (final RegionSlice slice : target) {
+                if (slice.region() instanceof HostMemory) {
+                    RemoteTransfer.check(List.of(slice.segment()), Direction.READ);
+                }
+            }
+            return begin(offset, target, alone);
+        } catch (final TransferException e) {
+            end();
+            if (e.failure().kind() == TransferFailure.Kind.INVALID) {
+                throw new StoreException(ErrorCode.INVALID_PARAMS, "value " + key + " cannot be read into this memory: "
+                    + e.getMessage(), e);
+            }
+            return failed(e);
+        } catch (final RuntimeException | Error e) {
+            end();
+            throw e;
+        }
+    }
+
+    private Move begin(final long offset, final List<RegionSlice> target, final boolean alone) {
+        for (final RegionSlice slice : target) {
+            length += slice.length();
+        }
+        if (length > 0) {
+            transfer = lease.read(offset, target, alone && bounces.isEmpty());
+        }
+        return this;
+    }
+
+    private Move failed(final TransferException e) {
+        tier.counters().readFailures.increment();
+        return Move.failed(String.valueOf(e.getMessage()));
     }
 
     /** Starts to read into memory of the host, whatever it is. */

@@ -16,10 +16,10 @@ import io.kvtier.store.protocol.GdsCommand.GdsValue;
 import io.kvtier.store.protocol.GdsCommand.Settlement;
 import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.ReplicaDescriptor;
-import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.storage.Extent;
 import io.kvtier.store.storage.GdsLease;
 import io.kvtier.store.storage.GdsReservation;
@@ -50,7 +50,7 @@ import org.agrona.CloseHelper;
  * master: it registers the file, offers what is in it, makes room, frees what the master has dropped, and asks what has
  * become of extents whose puts ended without an answer.
  *
- * <p><b>Threading:</b> thread-safe. {@code kvtier-gds} frees and asks; a put that finds no room does the same by itself.
+ * <p><b>Threading:</b> thread-safe. {@code kvtier-gds} frees and asks; a put that finds no room frees by itself.
  * <b>Lifetime:</b> mounted once after it was opened, and again when the master has forgotten it; closed after the last
  * call on the store has ended. <b>Blocking:</b> on the master where that is said, on the file at the end of a move.
  */
@@ -253,7 +253,7 @@ final class GdsTier implements AutoCloseable {
         }
     }
 
-    /** Asks what has become of extents whose puts ended without an answer; true when some have to be asked for again. */
+    /** Asks what has become of extents whose puts ended without an answer; true when some are still in doubt. */
     private boolean settle() {
         final List<io.kvtier.store.storage.UnsettledExtent> open = storage.unsettled(STEP);
         if (open.isEmpty()) {
@@ -349,8 +349,12 @@ final class GdsTier implements AutoCloseable {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        return goesStraight(request.regions()) ? move.start(request.offset(), cut(request.regions().slices(), length),
-            alone) : move.startHost(request.offset(), request.target(length), length, alone);
+        if (goesStraight(request.regions())) {
+            // What an attempt over the host has left there must not be delivered in place of this.
+            request.regions().unstage();
+            return move.startStraight(request.offset(), cut(request.regions().slices(), length), alone);
+        }
+        return move.startHost(request.offset(), request.target(length), length, alone);
     }
 
     /** What the master says is here is not: a sync that failed took it, for one. Nobody else could find it. */
@@ -361,12 +365,21 @@ final class GdsTier implements AutoCloseable {
     }
 
     /**
-     * Whether a transfer takes the memory as it is, though the processor cannot touch it.
+     * Whether a transfer reads into the memory as it is, though the processor cannot touch it.
      *
      * @param memory regions; null when segments were given, which are memory of the host.
      */
     boolean goesStraight(final ValueMemory memory) {
         return memory != null && !memory.isHost() && straightFromGpus && memory.isStraight();
+    }
+
+    /**
+     * Whether a transfer writes from the memory as it is. Memory of the host is written by system calls, which know
+     * nothing of GPUDirect Storage: of a block that both change a part of, one could write back what the other has
+     * changed meanwhile.
+     */
+    boolean isWrittenStraight(final ValueMemory memory) {
+        return goesStraight(memory) && memory.isApart(StoreConfig.UNIT_BYTES);
     }
 
     /**

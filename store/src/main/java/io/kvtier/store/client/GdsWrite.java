@@ -116,12 +116,12 @@ final class GdsWrite implements AutoCloseable {
 
     /** Whether the bytes pass through memory of the host. */
     boolean isHost(final Writer.Value value) {
-        return !tier.goesStraight(value.regions());
+        return !tier.isWrittenStraight(value.regions());
     }
 
     /** Begins to write; whatever is wrong is what the move says. */
     Move start(final Writer.Value value) {
-        final boolean straight = tier.goesStraight(value.regions());
+        final boolean straight = tier.isWrittenStraight(value.regions());
         final WholeBlocks blocks = straight ? null : new WholeBlocks(tier.staging(), value.source());
         boolean moving = false;
         try {

@@ -10,7 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What clients ask the owner of a disk or of a file for GDS replicas, over {@code transport.rpc}. Arrays of fields, appended to by later versions.
+ * What clients ask the owner of a disk or of a file for GDS replicas, over {@code transport.rpc}. Arrays of fields,
+ * appended to by later versions.
  *
  * <pre>
  * READ    1  [[[tenant, key, version, size, replicaId, place], ...]]
@@ -20,8 +21,8 @@ import java.util.List;
  * </pre>
  *
  * <p>A value on the owner's disk has no place; one in its file for GDS replicas has {@code [storageId, generation,
- * offset, allocatedSize]}. READ copies values into memory that the owner exports, where they stay for the lease, which the reader counts from
- * before it asked and looks at when it has the bytes, or until it releases them.
+ * offset, allocatedSize]}. READ copies values into memory that the owner exports, where they stay for the lease, which
+ * the reader counts from before it asked and looks at when it has the bytes, or until it releases them.
  */
 final class OwnerProtocol {
     static final int READ = 1;
@@ -80,8 +81,8 @@ final class OwnerProtocol {
     static byte[] request(final List<Wanted> wanted) {
         final MessageWriter out = new MessageWriter().array(1).array(wanted.size());
         for (final Wanted one : wanted) {
-            out.array(one.place() == null ? 5 : 6).text(one.key().tenant()).text(one.key().key()).number(one.version()).number(one.size())
-                .number(one.replicaId());
+            out.array(one.place() == null ? 5 : 6).text(one.key().tenant()).text(one.key().key())
+                .number(one.version()).number(one.size()).number(one.replicaId());
             if (one.place() != null) {
                 out.array(4).uuid(one.place().storageId()).number(one.place().generation())
                     .number(one.place().offset()).number(one.place().bytes());

@@ -99,6 +99,32 @@ final class ValueMemory implements AutoCloseable {
     }
 
     /**
+     * Whether no block has bytes of a GPU beside bytes of the host when all of it is laid out from the beginning of a
+     * block on, nor the host's alone in a part of one.
+     *
+     * @param blockBytes bytes of a block.
+     */
+    boolean isApart(final long blockBytes) {
+        boolean gpus = false;
+        boolean hosts = false;
+        boolean whole = true;
+        for (int i = 0; i < slices.size(); i++) {
+            final RegionSlice slice = slices.get(i);
+            final boolean touchable = slice.region() instanceof HostMemory;
+            if (slice.length() > 0) {
+                gpus |= !touchable;
+                hosts |= touchable;
+                whole &= slice.length() % blockBytes == 0 || !touchable && isLast(i);
+            }
+        }
+        return whole || !(gpus && hosts);
+    }
+
+    private boolean isLast(final int index) {
+        return slices.subList(index + 1, slices.size()).stream().allMatch(slice -> slice.length() == 0);
+    }
+
+    /**
      * All of it, as the processor touches it.
      *
      * @throws IllegalStateException when some of it is memory of a device.

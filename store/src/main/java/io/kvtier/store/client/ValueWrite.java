@@ -15,8 +15,8 @@ import java.util.List;
  * A value on its way to the places that the master gave it, in memory and on block devices, and to this client's own
  * file.
  *
- * <p>Where one replica of memory and one of block devices were asked for, either is enough; else all that there are have
- * to be written, and always that in the file, once the master has taken it.
+ * <p>Where one replica of memory and one of block devices were asked for, either is enough; else all that there are
+ * have to be written, and always that in the file, once the master has taken it.
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> {@link #finish} is called once after {@link #start}, whatever
  * happened; before it the caller's memory is in use.
@@ -85,7 +85,7 @@ final class ValueWrite {
      * the time to write them.
      */
     void prepare() {
-        if (memories.isEmpty() && places.isEmpty()) {
+        if (memories.isEmpty() && places.isEmpty() && !(goesToFile() && file.isHost(value))) {
             return;
         }
         try {
@@ -129,9 +129,9 @@ final class ValueWrite {
 
     /** Waits for the bytes; {@code leftMs} is what is left of the time to write them. */
     void finish(final long leftMs) {
-        final String first = toMemory == null ? null : toMemory.finish();
-        final String second = toDevices == null ? null : toDevices.finish();
-        final String third = toFile == null ? null : toFile.finish();
+        final String first = finished(toMemory);
+        final String second = finished(toDevices);
+        final String third = finished(toFile);
         value.letGo();
         if (failure != null) {
             return;
@@ -141,20 +141,29 @@ final class ValueWrite {
         inFile = toFile != null && third == null;
         final boolean failed = first != null || second != null;
         if (third != null) {
-            failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
-                + " bytes could not be written to the GDS file: " + third);
+            failure = problem("could not be written to the GDS file: " + third);
         } else if (failed && !(isEitherEnough() && (inMemory || onDevices))) {
-            failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
-                + " bytes could not be written to all of its " + memories.size() + " replicas in memory"
-                + (places.isEmpty() ? "" : " and " + places.size() + " on block devices") + ": "
-                + (first == null ? second : second == null ? first : first + "; " + second));
+            failure = problem("could not be written to all of its " + memories.size() + " replicas in memory"
+                + (places.isEmpty() ? "" : " and " + places.size() + " on block devices") + ": " + both(first, second));
         } else if (leftMs <= 0 || toMemory == null && toDevices == null && toFile == null) {
-            failure = new StoreException(ErrorCode.TRANSFER_FAIL, "value " + value.key() + " of " + size
-                + " bytes was not written in time; raise transferTimeoutMs, or cut the value");
+            failure = problem("was not written in time; raise transferTimeoutMs, or cut the value");
         } else if (failed) {
             LOG.log(System.Logger.Level.DEBUG, "{0} was stored {1} only: {2}", value.key(),
-                inMemory ? "in memory" : "on a block device", inMemory ? second : first);
+                inMemory ? "in memory" : "on a block device", both(first, second));
         }
+    }
+
+    private static String finished(final Move move) {
+        return move == null ? null : move.finish();
+    }
+
+    private StoreException problem(final String what) {
+        return new StoreException(ErrorCode.TRANSFER_FAIL,
+            "value " + value.key() + " of " + size + " bytes " + what);
+    }
+
+    private static String both(final String first, final String second) {
+        return first == null ? second : second == null ? first : first + "; " + second;
     }
 
     private boolean isEitherEnough() {

@@ -293,11 +293,9 @@ final class ExtentMap implements AutoCloseable {
     /** Whether it can be read now, under that replica. */
     boolean adopt(final StoredExtent extent, final long replicaId) {
         return ask(() -> {
-            ExtentEntry entry = offered(extent);
-            if (entry == null) {
-                // It may be answered twice.
-                entry = offered(extent.under(replicaId));
-            }
+            final ExtentEntry there = offered(extent);
+            // It may be answered twice.
+            final ExtentEntry entry = there != null ? there : offered(extent.under(replicaId));
             if (entry == null) {
                 return false;
             }

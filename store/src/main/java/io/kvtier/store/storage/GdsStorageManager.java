@@ -26,11 +26,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Why no read returns other bytes.</b> A descriptor of the master can outlive its extent. It has the file's id
  * and generation, and a file that starts anew has another generation, written durably before anything else is. Within
- * one generation a lease is given only on an extent that is written and agrees in key, version, place and size. Who asks
- * has a descriptor, and so the master's word that it is complete, perhaps before the thread that wrote or offered it has
- * heard that word. An extent is given to another value only when its last lease is closed, the transfers under it have
- * ended, and no record in the index can name it. After a read the map is asked once more, for the master may have
- * dropped the value and have given its name to another one meanwhile.
+ * one generation a lease is given only on an extent that is written and agrees in key, version, place and size. Who
+ * asks has a descriptor, and so the master's word that it is complete, perhaps before the thread that wrote or offered
+ * it has heard that word. An extent is given to another value only when its last lease is closed, the transfers under
+ * it have ended, and no record in the index can name it. After a read the map is asked once more, for the master may
+ * have dropped the value and have given its name to another one meanwhile.
  *
  * <p><b>Who frees, and when</b> is told in {@link ExtentMap}: what is given up, by whomever, is freed by the last of
  * write, lease and record that lets go of it, under the map's lock.

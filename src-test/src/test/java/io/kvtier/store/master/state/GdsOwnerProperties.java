@@ -3,8 +3,8 @@ package io.kvtier.store.master.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.protocol.ObjectCommand.FindReply;
 import io.kvtier.store.protocol.ObjectCommand.Find;
+import io.kvtier.store.protocol.ObjectCommand.FindReply;
 import io.kvtier.store.protocol.ReadReply;
 import java.util.List;
 import java.util.Random;
