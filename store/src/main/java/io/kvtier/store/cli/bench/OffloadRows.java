@@ -34,6 +34,8 @@ final class OffloadRows {
     private enum Care {
         /** Puts: a checksum, and an index for a warm restart, which makes durable what it names. */
         WARM(""),
+        /** The same, beside a peer that makes durable what it writes, too. */
+        DURABLE(", beside fdatasync each " + BATCH),
         /** Puts: a checksum. */
         COLD(", no warm restart"),
         /** Gets: the checksum is compared. */
@@ -56,19 +58,19 @@ final class OffloadRows {
 
     List<Row> rows() {
         final List<Row> rows = new ArrayList<>();
-        addRows(rows, Operation.PUT, Care.WARM, Care.COLD);
-        addRows(rows, Operation.GET, Care.CHECKED, Care.UNCHECKED);
+        addRows(rows, Operation.PUT, Care.WARM, List.of(Care.DURABLE, Care.COLD));
+        addRows(rows, Operation.GET, Care.CHECKED, List.of(Care.UNCHECKED));
         rows.add(besideMemoryOnly());
         return rows;
     }
 
-    /** All sizes as a store is that is told nothing, one of them with less. */
-    private void addRows(final List<Row> rows, final Operation operation, final Care usual, final Care less) {
+    /** All sizes as a store is that is told nothing, one of them otherwise, too. */
+    private void addRows(final List<Row> rows, final Operation operation, final Care usual, final List<Care> others) {
         for (final long bytes : SIZES) {
             final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH);
             rows.add(besideFio(shape, usual));
             if (bytes == COMPARED) {
-                rows.add(besideFio(shape, less));
+                others.forEach(care -> rows.add(besideFio(shape, care)));
             }
         }
     }
@@ -82,11 +84,16 @@ final class OffloadRows {
                     stores.config(GdsConfig.Mover.IO_URING).withWarmRestart(care != Care.COLD));
                 final ValueBatches ours = ValueBatches.open(rig, store, shape,
                     HostBuffers.open(rig, workspace, shape, store), workspace.fileBytes());
-                final Fio peer = Fio.uring(shape.operation() == Operation.PUT ? Direction.WRITE : Direction.READ,
-                    shape.bytes(), shape.count());
+                final Fio peer = peer(shape, care);
                 return new Contest(rig, ours::mebibytesPerSecond,
                     nanos -> peer.run(workspace.file(), workspace.fileBytes(), nanos));
             }));
+    }
+
+    private static Fio peer(final ValueBatches.Shape shape, final Care care) {
+        return care == Care.DURABLE ? Fio.durableUring(shape.bytes(), shape.count(), shape.count())
+            : Fio.uring(shape.operation() == Operation.PUT ? Direction.WRITE : Direction.READ, shape.bytes(),
+                shape.count());
     }
 
     private Row besideMemoryOnly() {
