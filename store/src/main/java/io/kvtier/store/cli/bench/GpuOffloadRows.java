@@ -19,7 +19,8 @@ import java.util.List;
  * Values between memory of a GPU and a store's file by GPUDirect Storage, beside the vendor's library called directly,
  * and beside the same store that takes two steps: a copy to or from the host, and system calls.
  *
- * <p>What is fetched is compared with no checksum on either side: of what goes straight there is none.
+ * <p>What is fetched is compared with no checksum on either side: of what goes straight there is none. No store here
+ * has a warm restart, for the library makes nothing durable either.
  */
 final class GpuOffloadRows {
     private static final List<Long> SIZES = List.of(1L << 20, 16L << 20);
@@ -96,7 +97,7 @@ final class GpuOffloadRows {
         throws IOException {
         final StoreConfig.Builder config =
             StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY).verifyDiskReads(false);
-        final Store store = stores.open(rig, config, stores.config(mover));
+        final Store store = stores.open(rig, config, stores.config(mover).withWarmRestart(false));
         buffers.register(rig, store);
         return ValueBatches.open(rig, store, buffers.shape(), buffers, workspace.fileBytes());
     }
