@@ -7,6 +7,7 @@
 #   run.sh [--dir DIR] [--udev] facts              what the library does where its documentation is silent
 #   run.sh [--dir DIR] [--udev] doctor [--json]    what the machine can do (when the command line was packaged)
 #   run.sh [--dir DIR] [--udev] bench [OPTION…]    'kvtier bench transfer', by default --rows gds (likewise packaged)
+#   run.sh [--dir DIR] [--udev] bench gds [OPTION…] 'kvtier bench gds', by default --rows gpu; MC_TENT_CONF as it needs it
 #
 # DIR is where the files are written (default: a new folder in the current one). --udev writes the entry of udev's
 # database that cuFile wants for DIR's file system, where the machine has none (root only). CUDA_LIB and CUDA_INCLUDE
@@ -119,8 +120,17 @@ case "${1:-}" in
     doctor) shift; command_line doctor --dir "$directory" "$@" ;;
     bench)
         shift
-        case " $* " in *" --rows "*) ;; *) set -- --rows gds "$@" ;; esac
-        command_line bench transfer --dir "$directory" "$@"
+        name=transfer
+        rows=gds
+        if [ "${1-}" = gds ]; then
+            shift
+            name=gds
+            rows=gpu
+            gds='{"transports": {"gds": {"enable": true, "io_batch_depth": 128}, "io_uring": {"enable": false}}}'
+            export MC_TENT_CONF="${MC_TENT_CONF-$gds}"
+        fi
+        case " $* " in *" --rows "*) ;; *) set -- --rows "$rows" "$@" ;; esac
+        command_line bench "$name" --dir "$directory" "$@"
         ;;
     facts)
         for order in nothing version count pool pool-level pool-properties; do

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -72,20 +73,26 @@ class ValueMemoryTest {
         return StoreContract.join(pieces.toArray(MemorySegment[]::new));
     }
 
+    private ValueMemory entered(final List<MemorySegment> pieces) {
+        return ValueMemory.enter(pieces.stream().map(RegionSlice::of).toList(), gpus);
+    }
+
     @Test
     void shouldSayWhoCanTouchTheMemory() {
         final DeviceRegion device = device(1, 100);
         try (Arena shared = Arena.ofShared(); Arena confined = Arena.ofConfined()) {
             final List<MemorySegment> any = List.of(shared.allocate(10), shared.allocate(5));
-            final ValueMemory straight = ValueMemory.of(any);
-            assertTrue(straight.isHost() && straight.isStraight());
-            assertEquals(15, straight.byteSize());
-            assertEquals(any, straight.slices().stream().map(RegionSlice::segment).toList());
-            assertEquals(any, straight.host());
+            try (ValueMemory straight = entered(any)) {
+                assertTrue(straight.isHost() && straight.isStraight());
+                assertEquals(15, straight.byteSize());
+                assertEquals(any, straight.slices().stream().map(RegionSlice::segment).toList());
+                assertEquals(any, straight.host());
+            }
             for (final MemorySegment other : List.of(confined.allocate(10), MemorySegment.ofArray(new byte[10]))) {
-                final ValueMemory crooked = ValueMemory.of(List.of(any.getFirst(), other));
-                assertTrue(crooked.isHost() && !crooked.isStraight());
-                assertEquals(List.of(any.getFirst(), other), crooked.host());
+                try (ValueMemory crooked = entered(List.of(any.getFirst(), other))) {
+                    assertTrue(crooked.isHost() && !crooked.isStraight());
+                    assertEquals(List.of(any.getFirst(), other), crooked.host());
+                }
             }
         }
         final List<RegionSlice> mixed = List.of(device.slice(1, 99), host.slice(3, 5));
@@ -104,11 +111,11 @@ class ValueMemoryTest {
         final List<MemorySegment> pieces = List.of(host.segment());
         final ReadRequest read = ReadRequest.whole(ObjectKey.of("key"), pieces);
         assertSame(pieces, read.target(7));
-        assertEquals(pieces, read.memory().host());
+        assertNull(read.regions());
         final Writer.Value value = Writer.Value.of(ObjectKey.of("key"), pieces, PutOptions.DEFAULT, false);
         assertSame(pieces, value.source());
         assertEquals(2 * PAGE, value.byteSize());
-        assertEquals(pieces, value.memory().host());
+        assertNull(value.regions());
     }
 
     /** One piece for what lies on GPUs one behind the other: a block device takes one as it is. */

@@ -350,10 +350,10 @@ final class GdsTier implements AutoCloseable {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        if (goesStraight(request.memory())) {
+        if (goesStraight(request.regions())) {
             // What an attempt over the host has left there must not be delivered in place of this.
-            request.memory().unstage();
-            return move.startStraight(request.offset(), cut(request.memory().slices(), length), alone);
+            request.regions().unstage();
+            return move.startStraight(request.offset(), cut(request.regions().slices(), length), alone);
         }
         return move.startHost(request.offset(), request.target(length), length, alone);
     }
@@ -365,9 +365,13 @@ final class GdsTier implements AutoCloseable {
         return Move.failed("it is not in " + config.file() + " any more");
     }
 
-    /** Whether a transfer reads into the memory as it is, though the processor cannot touch it. */
+    /**
+     * Whether a transfer reads into the memory as it is, though the processor cannot touch it.
+     *
+     * @param memory regions; null when segments were given, which are memory of the host.
+     */
     boolean goesStraight(final ValueMemory memory) {
-        return !memory.isHost() && straightFromGpus && memory.isStraight();
+        return memory != null && !memory.isHost() && straightFromGpus && memory.isStraight();
     }
 
     /**

@@ -116,16 +116,16 @@ final class GdsWrite implements AutoCloseable {
 
     /** Whether the bytes pass through memory of the host. */
     boolean isHost(final Writer.Value value) {
-        return !tier.isWrittenStraight(value.memory());
+        return !tier.isWrittenStraight(value.regions());
     }
 
     /** Begins to write; whatever is wrong is what the move says. */
     Move start(final Writer.Value value) {
-        final boolean straight = tier.isWrittenStraight(value.memory());
+        final boolean straight = tier.isWrittenStraight(value.regions());
         final WholeBlocks blocks = straight ? null : new WholeBlocks(tier.staging(), value.source());
         boolean moving = false;
         try {
-            final Transfer transfer = room.write(straight ? GdsTier.cut(value.memory().slices(), value.byteSize())
+            final Transfer transfer = room.write(straight ? GdsTier.cut(value.regions().slices(), value.byteSize())
                 : GdsTier.slices(blocks.pieces()));
             moving = true;
             return () -> finish(transfer, blocks);

@@ -57,11 +57,6 @@ record ReadRequest(ObjectKey key, long offset, long length, List<MemorySegment> 
         }
     }
 
-    /** The caller's memory as regions, for who moves bytes between those and a file. */
-    ValueMemory memory() {
-        return regions == null ? ValueMemory.of(pieces) : regions;
-    }
-
     /** The number of bytes to copy out of a value of this size, or the reason why that cannot be. */
     long lengthOf(final long valueSize) {
         if (length == WHOLE) {

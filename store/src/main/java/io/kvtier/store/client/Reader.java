@@ -253,7 +253,7 @@ final class Reader {
     /** Whether the bytes went where no processor can look at them. */
     private boolean isStraight(final Copy copy) {
         return copy.replica().descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds)
-            && sources.file().goesStraight(copy.read().request().memory());
+            && sources.file().goesStraight(copy.read().request().regions());
     }
 
     /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */

@@ -16,8 +16,8 @@ import java.util.List;
  * what was read, and found to be right, to the GPU at the end ({@link #deliver}). Ranges of the host are used as they
  * are. Who moves bytes between regions and a file takes the {@link #slices}, where they are {@link #isStraight}.
  *
- * <p><b>Threading:</b> one thread. <b>Lifetime:</b> of {@link #enter} that of a call: it keeps the regions open until
- * it is closed. What {@link #of} gives keeps nothing. <b>Blocking:</b> on GPUs.
+ * <p><b>Threading:</b> one thread. <b>Lifetime:</b> that of a call: it keeps the regions open from {@link #enter} until
+ * it is closed. <b>Blocking:</b> on GPUs.
  */
 final class ValueMemory implements AutoCloseable {
     private final List<RegionSlice> slices;
@@ -42,11 +42,6 @@ final class ValueMemory implements AutoCloseable {
         }
         this.byteSize = sum;
         this.host = touchable;
-    }
-
-    /** A caller's segments, seen as regions. */
-    static ValueMemory of(final List<MemorySegment> pieces) {
-        return new ValueMemory(pieces.stream().map(RegionSlice::of).toList(), null);
     }
 
     /**

@@ -102,11 +102,6 @@ final class Writer {
                 regions.unstage();
             }
         }
-
-        /** The caller's memory as regions, for who moves bytes between those and a file. */
-        ValueMemory memory() {
-            return regions == null ? ValueMemory.of(pieces) : regions;
-        }
     }
 
     /** The values of a batch, and what became of them. */

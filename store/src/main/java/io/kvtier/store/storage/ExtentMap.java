@@ -258,7 +258,8 @@ final class ExtentMap implements AutoCloseable {
     }
 
     List<UnsettledExtent> unsettled(final int max) {
-        return ask(() -> extents.values().stream()
+        // As a rule there is none, and there may be millions of others.
+        return ask(() -> count(State.UNSETTLED) == 0 ? List.of() : extents.values().stream()
             .filter(entry -> entry.state == State.UNSETTLED && !entry.isWriting()).limit(max)
             .map(ExtentEntry::unsettled).toList());
     }

@@ -42,6 +42,12 @@ final class Fio {
         return new Fio(List.of("--ioengine=io_uring", "--iodepth=" + depth), direction, blockBytes);
     }
 
+    /** The same, which makes durable what was written after each so many writes. */
+    static Fio durableUring(final long blockBytes, final int depth, final int writes) {
+        return new Fio(List.of("--ioengine=io_uring", "--iodepth=" + depth, "--fdatasync=" + writes), Direction.WRITE,
+            blockBytes);
+    }
+
     /** A number of threads, each with one system call. */
     static Fio threads(final Direction direction, final long blockBytes, final int depth) {
         return new Fio(List.of("--ioengine=psync", "--numjobs=" + depth), direction, blockBytes);
