@@ -52,6 +52,7 @@ final class StuckRing {
 
         final Transfer stuck = engine.submit(List.of(TransferRequest.read(local.slice(0, 4096), pipe, 0)));
         while (faults.count(Faults.Call.READ) == 0) {
+            assertFalse(stuck.isDone(), "the ring has not got the read of the pipe: " + transport.capability());
             Thread.onSpinWait();
         }
         kernel.failEnter(Errno.EFAULT);

@@ -45,6 +45,8 @@ import java.util.function.Function;
  */
 public final class UringTransport implements Transport {
     private static final Logger LOG = System.getLogger(UringTransport.class.getName());
+    /** A ring is set up in microseconds; its thread may wait longer than a drain may take to get a core for that. */
+    private static final long OPEN_TIMEOUT_MS = 10_000;
     /** Files beyond these work, by descriptor. */
     private static final int FILE_SLOTS = 512;
     /** One for each GiB begun of a region. */
@@ -128,7 +130,7 @@ public final class UringTransport implements Transport {
         }
         Throwable problem = null;
         for (final CompletableFuture<Void> one : opening) {
-            final Throwable failed = UringWorker.await(one, config.drainTimeoutMs());
+            final Throwable failed = UringWorker.await(one, Math.max(OPEN_TIMEOUT_MS, config.drainTimeoutMs()));
             problem = problem == null ? failed : problem;
         }
         if (problem == null) {
