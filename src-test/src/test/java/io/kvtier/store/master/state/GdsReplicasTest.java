@@ -386,6 +386,24 @@ class GdsReplicasTest {
         assertFalse(rig.exists("b"));
     }
 
+    /** Its process has ended, which the master does not know yet, and another one has the file. */
+    @Test
+    void shouldAdoptWhatAFileHasThatAnotherClientHadBefore() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        final List<Long> before = adopt(value("a", 5, 0), value("b", 6, 1));
+        register(MasterRig.BOB, spec(10, 10, 10));
+        assertFalse(rig.exists("b"), "it is Bob's file");
+        final long id = rig.apply(new GdsCommand.AdoptGdsReplicas(MasterRig.BOB, List.of(value("a", 5, 0)))).getFirst();
+        assertFalse(id == GdsCommand.AdoptGdsReplicas.REFUSED || id == before.getFirst(), () -> "adopted as " + id);
+        final ReplicaDescriptor.Gds place =
+            assertInstanceOf(ReplicaDescriptor.Gds.class, gds(rig.read("a").replicas()).descriptor());
+        assertEquals(MasterRig.BOB, place.ownerClientId());
+        rig.settle();
+        assertTrue(rig.exists("a"));
+        assertEquals(List.of(1L, 1L), List.of((long) rig.stats().gds().storages(), used()));
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, alone(1, "c", 100, extent(2, 1)));
+    }
+
     @Test
     void shouldNotAdoptWhatWasRemovedOrReplaced() {
         aliceHasAFile();

@@ -55,6 +55,10 @@ final class GdsStorage {
         return drops;
     }
 
+    UUID storageId() {
+        return spec.storageId();
+    }
+
     boolean is(final UUID storageId, final long generation) {
         return spec.storageId().equals(storageId) && spec.generation() == generation;
     }

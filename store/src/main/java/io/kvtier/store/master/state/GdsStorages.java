@@ -32,7 +32,11 @@ final class GdsStorages {
         this.lastDrop = owners.catalogue().lastReplicaId();
     }
 
-    /** Adds a file, unless it is there; another one of the client goes. */
+    /**
+     * Adds a file, unless it is there; another one of the client goes. So does the same file of another client: a file
+     * is locked by the process that has it open, so that the other process has ended, though that may not be known
+     * yet. Were it kept, all that the file's new owner offers would be there already, and be refused.
+     */
     void register(final UUID clientId, final String host, final GdsStorageSpec spec) {
         final GdsStorage known = registered.get(clientId);
         if (known != null && known.is(spec.storageId(), spec.generation())) {
@@ -41,6 +45,10 @@ final class GdsStorages {
         check(spec);
         if (known != null) {
             remove(clientId);
+        }
+        final UUID former = ownerOf(spec.storageId());
+        if (former != null) {
+            remove(former);
         }
         final UUID segmentId = new UUID(0, owners.catalogue().nextReplicaId());
         final LentSegment segment;
@@ -57,6 +65,15 @@ final class GdsStorages {
         segment.gds(storage);
         registered.put(clientId, storage);
         owners.segments().mount(segment);
+    }
+
+    private UUID ownerOf(final UUID storageId) {
+        for (final Map.Entry<UUID, GdsStorage> entry : registered.entrySet()) {
+            if (entry.getValue().storageId().equals(storageId)) {
+                return entry.getKey();
+            }
+        }
+        return null;
     }
 
     private static void check(final GdsStorageSpec spec) {
