@@ -400,7 +400,7 @@ class GdsReplicasTest {
         assertEquals(MasterRig.BOB, place.ownerClientId());
         rig.settle();
         assertTrue(rig.exists("a"));
-        assertEquals(List.of(1L, 1L), List.of((long) rig.stats().gds().storages(), used()));
+        assertEquals(List.of(1L, 1L), List.of(rig.stats().gds().storages(), used()));
         rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, alone(1, "c", 100, extent(2, 1)));
     }
 
