@@ -12,6 +12,8 @@ import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -29,6 +31,8 @@ final class ValueBatchesTest {
         private final List<ObjectKey> put = new ArrayList<>();
         private PutOutcome answer = PutOutcome.STORED;
         private boolean lost;
+        /** Processor time of a put; nanoseconds. */
+        private long work;
 
         @Override
         public void write(final int place, final long number) {
@@ -59,6 +63,10 @@ final class ValueBatchesTest {
         public List<BatchResult<PutOutcome>> put(final Store store, final List<ObjectKey> keys) {
             assertTrue(keys.size() <= BATCH, keys::toString);
             put.addAll(keys);
+            final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+            for (final long end = clock.getCurrentThreadCpuTime() + work; clock.getCurrentThreadCpuTime() < end;) {
+                Thread.onSpinWait();
+            }
             return keys.stream().map(key -> new BatchResult<>(answer, null)).toList();
         }
 
@@ -119,6 +127,19 @@ final class ValueBatchesTest {
             assertEquals("check " + got, events.get(12 + i));
             final String last = events.get(events.size() - 8 + i).substring("check ".length());
             assertEquals("verify " + last, events.get(events.size() - 4 + i));
+        }
+    }
+
+    @Test
+    void shouldCountTheProcessorTimeOfAGigabyte() throws IOException, InterruptedException {
+        final Recorder recorder = new Recorder();
+        try (Rig rig = new Rig()) {
+            final ValueBatches load = open(rig, Operation.PUT, recorder);
+            recorder.work = 20_000_000;
+            final double least = recorder.work / 1e9 * (1e9 / (BATCH * BYTES));
+            final double taken = load.cpuSecondsPerGigabyte(1);
+            // A clock of the process beside one of a thread.
+            assertTrue(taken > least * 0.9, () -> taken + " of at least " + least);
         }
     }
 

@@ -32,6 +32,12 @@ final class GpuOffloadRows {
     private final OffloadStores stores;
     private final GdsRows gds;
 
+    /** What is measured of a load. */
+    @FunctionalInterface
+    private interface Measure {
+        double of(ValueBatches load, long nanos) throws IOException, InterruptedException;
+    }
+
     GpuOffloadRows(final Workspace workspace) {
         this.workspace = workspace;
         this.stores = new OffloadStores(workspace);
@@ -44,8 +50,10 @@ final class GpuOffloadRows {
             for (final long bytes : SIZES) {
                 final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH);
                 rows.add(besideCuFile(shape));
-                rows.add(besideTwoSteps(shape));
+                rows.add(besideTwoSteps(shape, "", Unit.MIB_PER_SECOND, ValueBatches::mebibytesPerSecond));
             }
+            rows.add(besideTwoSteps(new ValueBatches.Shape(operation, SIZES.getLast(), BATCH), ", processor time",
+                Unit.CPU_SECONDS_PER_GB, ValueBatches::cpuSecondsPerGigabyte));
         }
         return rows;
     }
@@ -77,15 +85,16 @@ final class GpuOffloadRows {
             }));
     }
 
-    private Row besideTwoSteps(final ValueBatches.Shape shape) {
-        return new Row("gpu " + shape + ", beside two steps", Unit.MIB_PER_SECOND,
+    private Row besideTwoSteps(final ValueBatches.Shape shape, final String what, final Unit unit,
+        final Measure measure) {
+        return new Row("gpu " + shape + what + ", beside two steps", unit,
             Peer.builtIn("GPU to host to file"), TWO_STEPS_GOAL, this::here, () -> Rig.with(rig -> {
                 final CudaContext context = context(rig);
                 final ValueBatches ours = load(rig, DeviceBuffers.open(rig, workspace, context, shape),
                     GdsConfig.Mover.GDS);
                 final ValueBatches peer = load(rig, DeviceBuffers.open(rig, workspace, context, shape),
                     GdsConfig.Mover.POSIX);
-                return new Contest(rig, ours::mebibytesPerSecond, peer::mebibytesPerSecond);
+                return new Contest(rig, nanos -> measure.of(ours, nanos), nanos -> measure.of(peer, nanos));
             }));
     }
 

@@ -8,6 +8,8 @@ enum Unit {
     PER_SECOND("1/s", true),
     /** Time of one call. */
     NANOSECONDS("ns", false),
+    /** Processor time of all threads, that of the kernel for them included. */
+    CPU_SECONDS_PER_GB("CPU s/GB", false),
     /** Memory. */
     BYTES("bytes", false);
 

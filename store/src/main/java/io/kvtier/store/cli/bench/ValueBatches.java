@@ -1,5 +1,6 @@
 package io.kvtier.store.cli.bench;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
@@ -7,6 +8,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
@@ -19,6 +21,8 @@ import java.util.stream.LongStream;
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> all that it uses belongs to the rig.
  */
 final class ValueBatches {
+    private static final OperatingSystemMXBean CLOCK =
+        ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private static final double MIB = 1 << 20;
     /** Below the watermarks of a store that is told none: what is known stays. */
     private static final double KEPT_SHARE = 0.8;
@@ -31,6 +35,12 @@ final class ValueBatches {
     /** What was fetched last, in each place. */
     private final long[] fetched;
     private long puts;
+    /** Put and fetched values. */
+    private long moved;
+
+    /** What came of a measurement. */
+    private record Measured(double valuesPerSecond, long values, long cpuNanos) {
+    }
 
     /**
      * What the batches are like.
@@ -73,11 +83,26 @@ final class ValueBatches {
 
     /** Calls for some time; MiB a second. */
     double mebibytesPerSecond(final long nanos) throws IOException, InterruptedException {
+        return measure(nanos).valuesPerSecond() * shape.bytes() / MIB;
+    }
+
+    /** Calls for some time; what the whole process takes of its processors meanwhile, so nothing else must go on. */
+    double cpuSecondsPerGigabyte(final long nanos) throws IOException, InterruptedException {
+        final Measured measured = measure(nanos);
+        // Nanoseconds a byte are seconds a GB.
+        return (double) measured.cpuNanos() / measured.values() / shape.bytes();
+    }
+
+    private Measured measure(final long nanos) throws IOException, InterruptedException {
         final boolean get = shape.operation() == Operation.GET;
         for (int i = 0; get && i < fetched.length; i++) {
             buffers.clear(i);
         }
-        final double values = crowd.perSecond(nanos);
+        final long movedBefore = moved;
+        final long cpuBefore = CLOCK.getProcessCpuTime();
+        final double perSecond = crowd.perSecond(nanos);
+        final Measured measured = new Measured(perSecond, moved - movedBefore,
+            CLOCK.getProcessCpuTime() - cpuBefore);
         if (get) {
             for (int i = 0; i < fetched.length; i++) {
                 buffers.verify(i, fetched[i]);
@@ -85,7 +110,7 @@ final class ValueBatches {
         } else {
             checkLast();
         }
-        return values * shape.bytes() / MIB;
+        return measured;
     }
 
     private long put() throws IOException {
@@ -105,6 +130,7 @@ final class ValueBatches {
             }
         }
         puts += count;
+        moved += count;
         return count;
     }
 
@@ -117,6 +143,7 @@ final class ValueBatches {
         for (int i = 0; i < fetched.length; i++) {
             buffers.check(i, fetched[i]);
         }
+        moved += fetched.length;
         return fetched.length;
     }
 
