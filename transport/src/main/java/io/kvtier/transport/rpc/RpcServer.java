@@ -2,6 +2,7 @@ package io.kvtier.transport.rpc;
 
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.RareLog;
+import io.kvtier.transport.ThreadEnds;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger;
@@ -148,7 +149,7 @@ public final class RpcServer implements AutoCloseable {
 
     /**
      * Stops listening, answers calls that come with SHUTTING_DOWN, waits for those under way and for their answers to
-     * be written, ends the connections. A second call does nothing.
+     * be written, ends the connections. A second call does nothing. After it another server can listen there.
      */
     @Override
     public void close() {
@@ -160,6 +161,9 @@ public final class RpcServer implements AutoCloseable {
         } catch (final IOException e) {
             LOG.log(Logger.Level.WARNING, "the listening socket could not be closed", e);
         }
+        // The kernel keeps the port until the thread that accepts has left its call; that waits for nobody else.
+        acceptor.interrupt();
+        ThreadEnds.await(acceptor);
         if (!calls.awaitEmpty(config.drainTimeoutMs())) {
             LOG.log(Logger.Level.WARNING, "calls were still under way after {0} ms; their clients get no answer",
                 config.drainTimeoutMs());
@@ -169,7 +173,6 @@ public final class RpcServer implements AutoCloseable {
             TimeUnit.MILLISECONDS);
         connections.values().forEach(ServerConnection::finish);
         clock.shutdownNow();
-        acceptor.interrupt();
     }
 
     RpcServerConfig config() {
