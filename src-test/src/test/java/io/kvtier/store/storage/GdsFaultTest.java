@@ -257,9 +257,15 @@ class GdsFaultTest {
             GdsRig.write(slow, Value.of("slow", 1, UNIT));
             slow.offered();
             slow.accepted(1, 2);
+            final StoredExtent heard = GdsRig.stored(Value.of("slow", 1, UNIT), slow.extent(), 2);
+            final GdsLease early = rig.acquire(heard);
+            assertTrue(early.isStillValid(), "who has the master's word may read it");
             final StoredExtent lost = putWithFailingSync(rig, faults);
 
             assertFalse(rig.has(lost));
+            assertFalse(rig.has(heard));
+            assertFalse(early.isStillValid());
+            early.close();
             rig.assertReadable(safe, before);
             assertFalse(slow.commit(false, 0), "it was written before the sync that failed");
             slow.close();

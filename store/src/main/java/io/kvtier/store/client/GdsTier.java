@@ -37,8 +37,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
@@ -60,8 +58,6 @@ final class GdsTier implements AutoCloseable {
     private static final int STEP = 1024;
     /** How often a put makes room: what was evicted may lie apart, or another put may have taken it. */
     private static final int MOST_TRIES = 8;
-    /** A pause before the master is asked again that could not be, or that is to free something later. */
-    private static final long RETRY_MS = 500;
 
     private final UUID clientId;
     private final GdsConfig config;
@@ -80,7 +76,7 @@ final class GdsTier implements AutoCloseable {
     private final List<Registration> prepared;
     /** How often the file was registered; only {@link #mount} counts, by one thread at a time. */
     private volatile int mounts;
-    private final Semaphore work = new Semaphore(0);
+    private final WorkSignal work = new WorkSignal();
     private final AtomicBoolean started = new AtomicBoolean();
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-gds").unstarted(this::run);
     private final RareLog notes = new RareLog(LOG);
@@ -286,13 +282,13 @@ final class GdsTier implements AutoCloseable {
 
     /** There is something to free, or to ask. */
     void wake() {
-        work.release();
+        work.wake();
     }
 
     private void run() {
         boolean again = false;
         while (!stopping) {
-            awaitWork(again);
+            work.await(again);
             try {
                 freeDropped();
                 again = settle();
@@ -306,19 +302,6 @@ final class GdsTier implements AutoCloseable {
                     e);
             }
         }
-    }
-
-    private void awaitWork(final boolean again) {
-        if (again) {
-            try {
-                work.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS);
-            } catch (final InterruptedException e) {
-                LOG.log(System.Logger.Level.DEBUG, "interrupted; the master is asked at once");
-            }
-        } else {
-            work.acquireUninterruptibly();
-        }
-        work.drainPermits();
     }
 
     /** Whether a descriptor leads into this very file. */

@@ -24,8 +24,6 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
@@ -38,8 +36,6 @@ import org.agrona.CloseHelper;
 final class Offloader implements AutoCloseable {
     /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
     private static final long BATCH_BYTES = 32L << 20;
-    /** A pause before the master is asked again that could not be. */
-    private static final long RETRY_MS = 500;
     private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
 
     private final UUID clientId;
@@ -50,7 +46,7 @@ final class Offloader implements AutoCloseable {
     private final long closeTimeoutMs;
     private final Runnable removeDropped;
     private final AtomicBoolean dropped = new AtomicBoolean();
-    private final Semaphore work = new Semaphore(0);
+    private final WorkSignal work = new WorkSignal();
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicBoolean unsettled = new AtomicBoolean();
@@ -77,13 +73,13 @@ final class Offloader implements AutoCloseable {
     }
 
     void wake() {
-        work.release();
+        work.wake();
     }
 
     /** Has what the master has forgotten removed from the disk; by the thread, since the caller may hold its locks. */
     void wakeForDrops() {
         dropped.set(true);
-        work.release();
+        work.wake();
     }
 
     /** Whether the master does not know all that is on the disk, since an answer to it was lost. */
@@ -95,7 +91,7 @@ final class Offloader implements AutoCloseable {
     @Override
     public void close() {
         stopping = true;
-        work.release();
+        work.wake();
         try {
             thread.join(closeTimeoutMs);
         } catch (final InterruptedException e) {
@@ -111,7 +107,7 @@ final class Offloader implements AutoCloseable {
     private void run() {
         boolean again = false;
         while (!stopping) {
-            awaitWork(again);
+            work.await(again);
             again = false;
             try {
                 again = dropped.get() && !removeAllDropped();
@@ -125,19 +121,6 @@ final class Offloader implements AutoCloseable {
                 LOG.log(System.Logger.Level.ERROR, "an offload ended in an unforeseen way", e);
             }
         }
-    }
-
-    private void awaitWork(final boolean again) {
-        if (again) {
-            try {
-                work.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS);
-            } catch (final InterruptedException e) {
-                LOG.log(System.Logger.Level.DEBUG, "interrupted; the master is asked at once");
-            }
-        } else {
-            work.acquireUninterruptibly();
-        }
-        work.drainPermits();
     }
 
     /** False when the disk took it badly, which must not keep memory from coming free: it is tried again. */

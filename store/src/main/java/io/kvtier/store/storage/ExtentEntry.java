@@ -84,12 +84,12 @@ final class ExtentEntry {
     /**
      * Whether it can be read by who comes with a descriptor of the master's: he has heard of its completion, perhaps
      * before the thread has that wrote or offered it, or though that never does. Where the master does not count it as
-     * complete there is no such descriptor.
+     * complete there is no such descriptor. What a sync that failed may have lost is not read, whoever has heard what.
      */
-    boolean isReadable() {
+    boolean isReadable(final long failedSyncsNow) {
         return switch (state) {
             case COMMITTED, RECOVERED -> true;
-            case ACCEPTED, UNSETTLED -> hasWritten() && !isDropped();
+            case ACCEPTED, UNSETTLED -> isSound(failedSyncsNow) && !isDropped();
             case RESERVED, OFFERED, DROPPED -> false;
         };
     }

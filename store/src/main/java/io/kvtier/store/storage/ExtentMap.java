@@ -5,6 +5,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.ExtentEntry.State;
 import io.kvtier.transport.Transfer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -94,12 +95,13 @@ final class ExtentMap implements AutoCloseable {
             final List<StoredExtent> kept = new ArrayList<>();
             for (final StoredExtent value : found.reversed()) {
                 if (allocator.markAllocated(value.extent().offset(), value.extent().bytes())) {
-                    kept.addFirst(value);
+                    kept.add(value);
                 } else {
                     LOG.log(System.Logger.Level.WARNING, "stored value {0} version {1} is outside the file, or older "
                         + "than another one in its place, and is left out", value.key(), value.version());
                 }
             }
+            Collections.reverse(kept);
             for (final StoredExtent value : kept) {
                 put(value.key(), value.extent(), value.size(), State.RECOVERED).recover(value);
             }
@@ -109,14 +111,11 @@ final class ExtentMap implements AutoCloseable {
 
     /** Null when there is no room. */
     ExtentEntry reserve(final ObjectKey key, final long size) {
-        lock.lock();
-        try {
+        return ask(() -> {
             finishEndings();
             final long offset = closed ? ExtentAllocator.NO_SPACE : allocator.allocate(DataFile.extentBytes(size));
             return offset == ExtentAllocator.NO_SPACE ? null : put(key, Extent.of(offset, size), size, State.RESERVED);
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
     /** A transfer into a reserved extent is about to be submitted. */
@@ -200,22 +199,19 @@ final class ExtentMap implements AutoCloseable {
 
     /** Null unless that very value is there and can be read. */
     ExtentEntry acquire(final ObjectKey key, final long version, final Extent extent, final long size) {
-        lock.lock();
-        try {
+        return ask(() -> {
             final ExtentEntry entry = extents.get(extent.offset());
-            if (closed || entry == null || !entry.isReadable() || !entry.holds(key, version, extent, size)) {
+            if (closed || entry == null || !entry.isReadable(failedSyncs) || !entry.holds(key, version, extent, size)) {
                 return null;
             }
             entry.leases++;
             leases++;
             return entry;
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
     boolean isReadable(final ExtentEntry entry) {
-        return ask(() -> !closed && entry.isReadable());
+        return ask(() -> !closed && entry.isReadable(failedSyncs));
     }
 
     /** What the master calls the replica; 0 for none. */

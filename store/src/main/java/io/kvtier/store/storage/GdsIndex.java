@@ -52,6 +52,8 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
     /** Why values were lost since somebody was last told so; null when none was. */
     private Throwable lost;
     private boolean closing;
+    /** The index says all that it will say. */
+    private boolean finished;
     /** Why the index could not be written at the end; read after the end of the thread. */
     private Throwable lastProblem;
 
@@ -114,7 +116,7 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         lock.lock();
         try {
             final long pass = want();
-            while (ended < pass && !closing) {
+            while (ended < pass && !finished) {
                 changed.awaitUninterruptibly();
             }
             why = unwritten != null ? unwritten : lost;
@@ -124,8 +126,8 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         }
         if (why != null) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "not all that was committed or dropped was made "
-                + "durable: values may have been lost, and a restart may find what was dropped; the index is written "
-                + "again with the next change", why);
+                + "durable: values may have been lost, and a restart may find what was dropped; index " + log.path()
+                + " is written again with the next change; look after its disk, which may be full", why);
         }
     }
 
@@ -144,8 +146,9 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
             log.close();
         }
         if (lastProblem != null) {
-            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the index could not be written at the end; the next "
-                + "start finds what it said before", lastProblem);
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "index " + log.path() + " could not be written at the "
+                + "end, and the next start finds what it said before; look after its disk, which may be full",
+                lastProblem);
         }
     }
 
@@ -164,6 +167,14 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         // which says all that one said that could not be written.
         guardedPass();
         lastProblem = attempt(() -> log.rewrite(map.durable()));
+        lock.lock();
+        try {
+            unwritten = lastProblem;
+            finished = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
     }
 
     private boolean awaitWanted() {
@@ -198,7 +209,7 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         try {
             return pass();
         } catch (final RuntimeException | Error e) {
-            LOG.log(System.Logger.Level.ERROR, "the index was not written", e);
+            LOG.log(System.Logger.Level.ERROR, "index " + log.path() + " was not written", e);
             return e;
         }
     }
@@ -219,26 +230,35 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         if (storedNow.isEmpty() && removedNow.isEmpty()) {
             return null;
         }
-        if (!storedNow.isEmpty()) {
-            makeDurable();
-        }
-        final List<StoredExtent> values = map.recording(storedNow);
-        final Throwable why = attempt(() -> write(values, removedNow));
-        if (why != null) {
-            LOG.log(System.Logger.Level.WARNING, "the index could not be written; " + removedNow.size()
-                + " removed extents rest, and it is written anew with the next change", why);
-            putBack(storedNow, removedNow);
+        boolean done = false;
+        try {
+            if (!storedNow.isEmpty()) {
+                makeDurable();
+            }
+            final List<StoredExtent> values = map.recording(storedNow);
+            final Throwable why = attempt(() -> write(values, removedNow));
+            if (why == null) {
+                map.removed(removedNow);
+                done = true;
+            } else {
+                LOG.log(System.Logger.Level.WARNING, "index " + log.path() + " could not be written; "
+                    + removedNow.size() + " removed extents rest, and it is written anew with the next change", why);
+            }
             return why;
+        } finally {
+            // Whatever was thrown: to say the same once more does no harm.
+            if (!done) {
+                putBack(storedNow, removedNow);
+            }
         }
-        map.removed(removedNow);
-        return null;
     }
 
     private void makeDurable() {
         final Throwable why = attempt(syncValues);
         if (why != null) {
-            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + map.lost()
-                + " of them are dropped, because nobody knows which bytes the disk has", why);
+            final int dropped = map.lost();
+            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + dropped
+                + " of them are dropped, because nobody knows which bytes the disk of " + log.path() + " has", why);
             lock.lock();
             try {
                 lost = why;

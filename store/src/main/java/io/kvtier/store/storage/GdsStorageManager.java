@@ -55,7 +55,7 @@ public final class GdsStorageManager implements AutoCloseable {
     private final ExtentFile file;
     /** Null without a warm restart. */
     private final GdsIndex index;
-    private final DirectoryLock fileLock;
+    private final StoreLock fileLock;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
@@ -86,7 +86,7 @@ public final class GdsStorageManager implements AutoCloseable {
         }
     }
 
-    private GdsStorageManager(final Closings open, final Options options, final DirectoryLock fileLock,
+    private GdsStorageManager(final Closings open, final Options options, final StoreLock fileLock,
         final GdsBackingFile found, final TransferEngine engine, final FileOpener opener) {
         this.fileLock = fileLock;
         map = open.keep(new ExtentMap(found.header().capacity()), ExtentMap::close);
@@ -121,8 +121,9 @@ public final class GdsStorageManager implements AutoCloseable {
      * @param opener  opens the files that the engine does not.
      * @return the manager.
      * @throws StoreException FILE_LOCK_FAIL when another store has it; FILE_OPEN_FAIL when it is not a file of this
-     *                        store, or cannot be opened or made; FILE_READ_FAIL or FILE_WRITE_FAIL when its index
-     *                        cannot be read or written. A file of somebody else's is left as it is.
+     *                        store, or cannot be opened or made, or its index cannot be written; FILE_READ_FAIL
+     *                        when that cannot be read; FILE_WRITE_FAIL when a file beside it cannot be deleted or
+     *                        take its name. A file of somebody else's is left as it is.
      */
     public static GdsStorageManager open(final Options options, final TransferEngine engine,
         final FileOpener opener) {
@@ -130,7 +131,7 @@ public final class GdsStorageManager implements AutoCloseable {
         final Path path = real(options.file());
         final long capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
         try (Closings open = new Closings()) {
-            final DirectoryLock lock = open.keep(DirectoryLock.ofFile(path), DirectoryLock::close);
+            final StoreLock lock = open.keep(StoreLock.ofFile(path), StoreLock::close);
             final GdsBackingFile found = GdsBackingFile.open(path, capacity, opener);
             final GdsStorageManager manager = new GdsStorageManager(open, options, lock, found, engine, opener);
             open.stayOpen();

@@ -126,11 +126,16 @@ final class IndexLog<R, V> implements AutoCloseable {
             throw new IllegalStateException("the index log is damaged; rewrite it first");
         }
         damaged = true;
-        final long reach = end + (long) records.size() * format.maxBytes();
-        if (reach > zeroedEnd) {
-            zeroedEnd = zero(file, zeroedEnd, reach);
+        // In parts, since a record is much shorter than the longest may be, and there may be very many.
+        final int most = Math.max(1, CHUNK_BYTES / format.maxBytes());
+        for (int from = 0; from < records.size(); from += most) {
+            final List<R> part = records.subList(from, Math.min(records.size(), from + most));
+            final long reach = end + (long) part.size() * format.maxBytes();
+            if (reach > zeroedEnd) {
+                zeroedEnd = zero(file, zeroedEnd, reach);
+            }
+            end = write(file, end, part);
         }
-        end = write(file, end, records);
         damaged = false;
     }
 
@@ -139,6 +144,11 @@ final class IndexLog<R, V> implements AutoCloseable {
         damaged = true;
         file.sync();
         damaged = false;
+    }
+
+    /** Where it is. */
+    Path path() {
+        return path;
     }
 
     boolean isDamaged() {

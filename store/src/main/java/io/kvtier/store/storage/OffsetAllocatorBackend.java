@@ -43,7 +43,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     private static final int LOG_QUEUE = 4096;
 
     private final Options options;
-    private final DirectoryLock directoryLock;
+    private final StoreLock directoryLock;
     private final DataFile data;
     private final ExtentAllocator allocator;
     private final StoredIndex index;
@@ -64,7 +64,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     public record Options(Path directory, long capacity, double highWatermark, double lowWatermark) {
     }
 
-    private OffsetAllocatorBackend(final Options options, final DirectoryLock directoryLock,
+    private OffsetAllocatorBackend(final Options options, final StoreLock directoryLock,
         final TransferEngine engine, final BackingFile file,
         final IndexLog.Opened<IndexRecord, StoredValue> opened) {
         this.options = options;
@@ -94,7 +94,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         final FileOpener opener) {
         DurableNames.createDirectory(options.directory());
         try (Closings open = new Closings()) {
-            final DirectoryLock lock = open.keep(DirectoryLock.take(options.directory()), DirectoryLock::close);
+            final StoreLock lock = open.keep(StoreLock.take(options.directory()), StoreLock::close);
             final long capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
             if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
                 // An index without its backing file names bytes that are gone. It goes first: beside a new backing file

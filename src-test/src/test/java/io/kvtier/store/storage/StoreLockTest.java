@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class DirectoryLockTest {
+class StoreLockTest {
     @TempDir
     private Path directory;
 
@@ -26,7 +26,7 @@ class DirectoryLockTest {
         }
 
         public static void main(final String[] arguments) {
-            try (DirectoryLock lock = DirectoryLock.take(Path.of(arguments[0]))) {
+            try (StoreLock lock = StoreLock.take(Path.of(arguments[0]))) {
                 System.out.print("taken " + (lock != null));
             } catch (final StoreException e) {
                 System.out.print(e.code() + " " + e.getMessage());
@@ -40,14 +40,14 @@ class DirectoryLockTest {
     }
 
     private void assertRefusedHere(final Path path) {
-        final StoreException refusal = assertThrows(StoreException.class, () -> DirectoryLock.take(path));
+        final StoreException refusal = assertThrows(StoreException.class, () -> StoreLock.take(path));
         assertEquals(ErrorCode.FILE_LOCK_FAIL, refusal.code());
         assertTrue(refusal.getMessage().contains(path.toString()), refusal.getMessage());
     }
 
     @Test
     void shouldKeepOutOtherStoresUntilClosed() throws InterruptedException, IOException {
-        try (DirectoryLock lock = DirectoryLock.take(directory)) {
+        try (StoreLock lock = StoreLock.take(directory)) {
             assertRefusedHere(directory);
             final Path alias = Files.createSymbolicLink(directory.resolveSibling(directory.getFileName() + "-alias"),
                 directory);
@@ -58,14 +58,14 @@ class DirectoryLockTest {
             assertTrue(elsewhere.contains(directory.toString()), elsewhere);
         }
         assertEquals("taken true", takenElsewhere());
-        DirectoryLock.take(directory).close();
+        StoreLock.take(directory).close();
     }
 
     @Test
     void shouldNotGiveUpWhatAnotherHasTakenWhenClosedAgain() {
-        final DirectoryLock first = DirectoryLock.take(directory);
+        final StoreLock first = StoreLock.take(directory);
         first.close();
-        try (DirectoryLock second = DirectoryLock.take(directory)) {
+        try (StoreLock second = StoreLock.take(directory)) {
             first.close();
             assertRefusedHere(directory);
             assertTrue(second != null);
@@ -74,17 +74,17 @@ class DirectoryLockTest {
 
     @Test
     void shouldRefuseALockFileThatThisProcessHasLockedByOtherMeans() throws IOException {
-        DirectoryLock.take(directory).close();
+        StoreLock.take(directory).close();
         try (FileChannel channel = FileChannel.open(directory.resolve("LOCK"), StandardOpenOption.WRITE)) {
             channel.lock();
             assertRefusedHere(directory);
         }
-        DirectoryLock.take(directory).close();
+        StoreLock.take(directory).close();
     }
 
     @Test
     void shouldNameADirectoryItCannotWrite() {
-        final StoreException refusal = assertThrows(StoreException.class, () -> DirectoryLock.take(Path.of("/proc")));
+        final StoreException refusal = assertThrows(StoreException.class, () -> StoreLock.take(Path.of("/proc")));
         assertEquals(ErrorCode.FILE_OPEN_FAIL, refusal.code());
         assertTrue(refusal.getMessage().contains("/proc"), refusal.getMessage());
     }

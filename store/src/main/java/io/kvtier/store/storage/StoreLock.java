@@ -17,7 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * Keeps a directory, or a single file, for one store, of this process or any other on the host, as long as it is open.
  * The kernel gives the lock up when the process dies; the empty lock file stays.
  */
-final class DirectoryLock implements AutoCloseable {
+final class StoreLock implements AutoCloseable {
     private static final String FILE_NAME = "LOCK";
     private static final String SUFFIX = ".lock";
 
@@ -30,21 +30,21 @@ final class DirectoryLock implements AutoCloseable {
     private final Object name;
     private final FileChannel channel;
 
-    private DirectoryLock(final Object name, final FileChannel channel) {
+    private StoreLock(final Object name, final FileChannel channel) {
         this.name = name;
         this.channel = channel;
     }
 
-    static DirectoryLock take(final Path directory) {
+    static StoreLock take(final Path directory) {
         return take(directory.resolve(FILE_NAME), "directory", directory);
     }
 
     /** Keeps a file, by a lock file beside it: the file itself is opened and closed by others meanwhile. */
-    static DirectoryLock ofFile(final Path file) {
+    static StoreLock ofFile(final Path file) {
         return take(Path.of(file + SUFFIX), "file", file);
     }
 
-    private static DirectoryLock take(final Path file, final String kind, final Path kept) {
+    private static StoreLock take(final Path file, final String kind, final Path kept) {
         Object name = null;
         FileChannel channel = null;
         try {
@@ -52,7 +52,7 @@ final class DirectoryLock implements AutoCloseable {
             if (HELD.add(name)) {
                 channel = FileChannel.open(file, StandardOpenOption.WRITE);
                 if (channel.tryLock() != null) {
-                    return new DirectoryLock(name, channel);
+                    return new StoreLock(name, channel);
                 }
                 release(name, channel);
             }
