@@ -33,6 +33,7 @@ public final class SimulatedDevices implements Devices {
     private volatile RuntimeException streamFailure;
     private volatile int streamsUntilFailure;
     private volatile RuntimeException closeFailure;
+    private volatile RuntimeException openFailure;
     private volatile Runnable beforeWait = () -> { };
 
     public SimulatedDevices(final SimulatedMemory memory) {
@@ -86,6 +87,11 @@ public final class SimulatedDevices implements Devices {
         closeFailure = failure;
     }
 
+    /** The GPU cannot be opened any more; null for once more. */
+    public void failOpens(final RuntimeException failure) {
+        openFailure = failure;
+    }
+
     /** Runs in the thread that waits for copies, before they are done. */
     public void beforeWait(final Runnable told) {
         beforeWait = told;
@@ -120,6 +126,9 @@ public final class SimulatedDevices implements Devices {
 
     @Override
     public CudaContext open(final int gpu) {
+        if (openFailure != null) {
+            throw openFailure;
+        }
         return null;
     }
 

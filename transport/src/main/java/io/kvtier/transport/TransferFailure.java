@@ -38,7 +38,9 @@ public record TransferFailure(Kind kind, String domain, int code, boolean retrya
         FAILED
     }
 
-    private static final String ERRNO = "errno";
+    /** The {@link #domain} of what the kernel says. */
+    public static final String ERRNO = "errno";
+
     private static final String CUDA = "cuda";
     private static final String CUFILE = "cufile";
 

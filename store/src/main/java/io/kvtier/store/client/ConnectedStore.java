@@ -145,7 +145,7 @@ public final class ConnectedStore extends ClientStore {
             released = all.close();
         }
         if (!released) {
-            throw stillRunning("disk transfers", config.timeouts().closeMs());
+            throw stillRunning("transfers of the disk or the file", config.timeouts().closeMs());
         }
     }
 }

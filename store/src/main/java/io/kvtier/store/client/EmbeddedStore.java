@@ -23,10 +23,10 @@ import org.agrona.CloseHelper;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A store in this process: master, memory tier and disk tier.
+ * A store in this process: master, memory tier, disk tier and file for GDS offload.
  *
- * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns memory, master, disk tier and the executor of asynchronous
- * calls, and closes them in that order reversed once no call is inside.
+ * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns memory, master, disk tier, file and the executor of
+ * asynchronous calls, and closes them in that order reversed once no call is inside.
  */
 public final class EmbeddedStore extends ClientStore {
     private static final System.Logger LOG = System.getLogger(EmbeddedStore.class.getName());
@@ -196,7 +196,7 @@ public final class EmbeddedStore extends ClientStore {
             }
         }
         if (!released) {
-            throw stillRunning("disk transfers", config.closeTimeoutMs());
+            throw stillRunning("transfers of the disk or the file", config.closeTimeoutMs());
         }
     }
 }

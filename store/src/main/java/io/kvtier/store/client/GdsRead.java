@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.RegionSlice;
+import io.kvtier.bindings.posix.Errno;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -29,16 +30,13 @@ final class GdsRead implements Move {
     private final GdsLease lease;
     private final ObjectKey key;
     private final long version;
-    private final List<Bounce> bounces = new ArrayList<>();
+    private final Bounces bounces;
     private long length;
     private Transfer transfer;
 
-    /** A piece of the caller's memory, and the staging memory that stands for it. */
-    private record Bounce(MemorySegment caller, long count, Staging.Piece piece) {
-    }
-
     GdsRead(final GdsTier tier, final GdsLease lease, final ObjectKey key, final long version) {
         this.tier = tier;
+        this.bounces = new Bounces(tier.staging(), Direction.READ);
         this.lease = lease;
         this.key = key;
         this.version = version;
@@ -63,8 +61,9 @@ final class GdsRead implements Move {
      * @throws StoreException INVALID_PARAMS, when the engine refuses the memory: the value is there all the same, and a
      *                        miss would not say what is wrong.
      */
-    Move startStraight(final long offset, final List<RegionSlice> target, final boolean alone) {
+    Move startStraight(final long offset, final List<RegionSlice> memory, final long bytes, final boolean alone) {
         try {
+            final List<RegionSlice> target = GdsTier.cut(memory, bytes);
             for (final RegionSlice slice : target) {
                 if (slice.region() instanceof HostMemory) {
                     RemoteTransfer.check(List.of(slice.segment()), Direction.READ);
@@ -122,9 +121,7 @@ final class GdsRead implements Move {
             if (count > 0 && ScatterGather.isShared(piece)) {
                 pieces.add(piece.asSlice(0, count));
             } else if (count > 0) {
-                final Staging.Piece room = tier.staging().take(count);
-                bounces.add(new Bounce(piece, count, room));
-                pieces.add(room.slice().segment().asSlice(0, count));
+                pieces.add(bounces.take(piece, count).slice().segment().asSlice(0, count));
             }
         }
         return pieces;
@@ -140,24 +137,30 @@ final class GdsRead implements Move {
                 tier.counters().stale.increment();
                 return "it was dropped while it was read";
             }
-            for (final Bounce bounce : bounces) {
-                MemorySegment.copy(bounce.piece().slice().segment(), 0, bounce.caller(), 0, bounce.count());
-            }
+            bounces.deliver();
             tier.counters().hits.increment();
             tier.counters().readBytes.add(length);
             return null;
         } catch (final TransferException e) {
             tier.counters().readFailures.increment();
-            // Nobody else reads the file, so nobody would find better bytes there.
-            tier.forget(key, version, lease.replicaId());
+            if (isOfTheFile(e.failure())) {
+                // Nobody else reads the file, so nobody would find better bytes there.
+                tier.forget(key, version, lease.replicaId());
+            }
             return "it could not be read: " + e.getMessage();
         } finally {
             end();
         }
     }
 
+    /** Whether the file is to blame: what is wrong with a caller's memory or GPU is not wrong with the value. */
+    private static boolean isOfTheFile(final TransferFailure failure) {
+        return failure.kind() == TransferFailure.Kind.SHORT || failure.kind() == TransferFailure.Kind.FAILED
+            && failure.domain().equals(TransferFailure.ERRNO) && failure.code() != Errno.EFAULT;
+    }
+
     private void end() {
-        bounces.forEach(bounce -> bounce.piece().close());
+        bounces.close();
         lease.close();
     }
 }

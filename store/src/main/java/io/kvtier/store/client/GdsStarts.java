@@ -96,8 +96,15 @@ record GdsStarts(Master master, PutStarts starts) {
         Rooms(final Master master, final GdsTier file, final List<PutStart> commands) {
             this.master = master;
             this.commands = commands;
-            for (int i = 0; file != null && i < commands.size(); i++) {
-                rooms.add(file.reserve(commands.get(i).key(), commands.get(i).size()));
+            try (Closings opened = new Closings()) {
+                for (int i = 0; file != null && i < commands.size(); i++) {
+                    final GdsWrite room = file.reserve(commands.get(i).key(), commands.get(i).size());
+                    rooms.add(room);
+                    if (room != null) {
+                        opened.keep(room, GdsWrite::close);
+                    }
+                }
+                opened.stayOpen();
             }
         }
 

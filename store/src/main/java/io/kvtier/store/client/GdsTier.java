@@ -327,18 +327,21 @@ final class GdsTier implements AutoCloseable {
         final boolean alone) {
         final ReadRequest request = read.request();
         final long version = read.object().version();
+        final boolean straight = goesStraight(request.regions());
+        if (straight) {
+            // What an attempt over the host has left there must not be delivered in place of this.
+            request.regions().unstage();
+        }
+        // Before the lease, which nobody would give back if there were no memory for it.
+        final List<MemorySegment> target = straight ? List.of() : request.target(length);
         final GdsLease lease = storage.acquire(request.key(), version,
             new Extent(place.valueOffset(), place.allocatedSize()), place.valueSize());
         if (lease == null) {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        if (goesStraight(request.regions())) {
-            // What an attempt over the host has left there must not be delivered in place of this.
-            request.regions().unstage();
-            return move.startStraight(request.offset(), cut(request.regions().slices(), length), alone);
-        }
-        return move.startHost(request.offset(), request.target(length), length, alone);
+        return straight ? move.startStraight(request.offset(), request.regions().slices(), length, alone)
+            : move.startHost(request.offset(), target, length, alone);
     }
 
     /** What the master says is here is not: a sync that failed took it, for one. Nobody else could find it. */
@@ -453,18 +456,28 @@ final class GdsTier implements AutoCloseable {
     public void close() {
         stopping = true;
         wake();
-        if (started.get()) {
-            ThreadEnds.await(thread);
-            lastWords();
-        }
-        try (engine) {
-            storage.close();
-        } finally {
-            // What a device still writes to stays as it is, as the engine leaves it too.
-            if (!engine.abandoned()) {
-                CloseHelper.closeAll(prepared);
-                staging.close();
+        try (Closings steps = new Closings()) {
+            steps.add(this::closeStaging);
+            steps.add(engine::close);
+            steps.add(this::unprepare);
+            steps.add(storage::close);
+            if (started.get()) {
+                ThreadEnds.await(thread);
+                steps.add(this::lastWords);
             }
+        }
+    }
+
+    /** Through contexts of the engine's: before it is closed. What a device still uses stays as it is. */
+    private void unprepare() {
+        if (engine.outstanding() == 0) {
+            CloseHelper.closeAll(prepared);
+        }
+    }
+
+    private void closeStaging() {
+        if (!engine.abandoned()) {
+            staging.close();
         }
     }
 

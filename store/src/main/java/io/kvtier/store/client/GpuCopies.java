@@ -254,7 +254,7 @@ final class GpuCopies implements AutoCloseable {
         return gpus.size();
     }
 
-    /** What a GPU still uses stays as it is; closing again tries again. */
+    /** What a GPU still uses stays as it is. */
     @Override
     public void close() {
         lock.lock();

@@ -52,10 +52,6 @@ final class OwnerProtocol {
      * @param place     where it is in the owner's file; null for one on its disk.
      */
     record Wanted(ObjectKey key, long version, long size, long replicaId, GdsExtent place) {
-        /** One on a disk. */
-        Wanted(final ObjectKey key, final long version, final long size, final long replicaId) {
-            this(key, version, size, replicaId, null);
-        }
     }
 
     /**

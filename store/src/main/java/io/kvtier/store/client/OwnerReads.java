@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.HostPort;
 import io.kvtier.transport.TransferEngine;
@@ -235,12 +236,19 @@ final class OwnerReads implements AutoCloseable {
                 }
             }
             if (problem == null && !over) {
-                reach.counters().diskHits.increment();
-                reach.counters().diskReadBytes.add(wanted.length());
+                counted(wanted);
             }
             return problem != null || !over ? problem : "it took longer to read than its owner kept it, "
                 + batch.reply().leaseMs() + " ms";
         };
+    }
+
+    /** What came out of another's file is counted by that one. */
+    private void counted(final Wanted wanted) {
+        if (wanted.replica().type() == ReplicaType.LOCAL_DISK) {
+            reach.counters().diskHits.increment();
+            reach.counters().diskReadBytes.add(wanted.length());
+        }
     }
 
     /** What is not released goes by itself when its lease is over. */

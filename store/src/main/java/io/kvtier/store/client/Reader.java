@@ -202,9 +202,9 @@ final class Reader {
         if (problem != null) {
             LOG.log(System.Logger.Level.DEBUG, "{0} could not be read from a {1} replica: {2}", read.request().key(),
                 copy.replica().type(), problem);
-            // The master has been told of a value that is gone from a disk; and where others are is not sure when the
-            // lease is over.
-            read.failed(copy.replica(), isOwnDisk(copy.replica()) || isOver(read));
+            // The master has been told of a value that is gone from a disk or a file, and may have another one by now;
+            // and where others are is not sure when the lease is over.
+            read.failed(copy.replica(), isOwn(copy.replica()) || isOver(read));
             return null;
         }
         // A lease keeps ranges of memory and of block devices from being given to others.
@@ -244,6 +244,11 @@ final class Reader {
                 + " ms, " + MOST_LATE + " times; give the master a longer lease, or read the value in parts");
         }
         read.again();
+    }
+
+    /** Whether it lies where only this client reads. */
+    private boolean isOwn(final Replica replica) {
+        return isOwnDisk(replica) || replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
     }
 
     private boolean isOwnDisk(final Replica replica) {

@@ -20,24 +20,19 @@ import java.util.List;
 final class RemoteTransfer implements Move {
     private final TransferEngine engine;
     private final RemoteSegments segments;
-    private final Staging staging;
+    private final Bounces bounces;
     private final Direction direction;
     private final Transfer transfer;
     private final List<RemoteSegments.Opened> used = new ArrayList<>(1);
-    private List<Bounce> bounces = List.of();
     private String problem;
     private boolean submitted;
     private boolean settled = true;
-
-    /** A piece of the caller's memory, and the staging memory that stands for it. */
-    private record Bounce(MemorySegment caller, long count, Staging.Piece piece) {
-    }
 
     RemoteTransfer(final TransferEngine engine, final RemoteSegments segments, final Staging staging,
         final Direction direction) {
         this.engine = engine;
         this.segments = segments;
-        this.staging = staging;
+        this.bounces = new Bounces(staging, direction);
         this.direction = direction;
         this.transfer = engine.newTransfer();
     }
@@ -91,7 +86,7 @@ final class RemoteTransfer implements Move {
             if (ScatterGather.isShared(piece)) {
                 put(opened, at, count, new BorrowedRegion(piece), 0);
             } else {
-                final Staging.Piece room = bounce(piece, count);
+                final Staging.Piece room = bounces.take(piece, count);
                 put(opened, at, count, room.slice().region(), room.slice().offset());
             }
         } catch (final RuntimeException e) {
@@ -107,24 +102,6 @@ final class RemoteTransfer implements Move {
         } else {
             transfer.write(region, regionOffset, count, opened.segment(), at);
         }
-    }
-
-    /** Staging memory for a piece; of a write to several replicas the same for all. */
-    private Staging.Piece bounce(final MemorySegment piece, final long count) {
-        if (bounces.isEmpty()) {
-            bounces = new ArrayList<>();
-        }
-        for (final Bounce known : bounces) {
-            if (direction == Direction.WRITE && known.caller() == piece && known.count() == count) {
-                return known.piece();
-            }
-        }
-        final Staging.Piece room = staging.take(count);
-        bounces.add(new Bounce(piece, count, room));
-        if (direction == Direction.WRITE) {
-            MemorySegment.copy(piece, 0, room.slice().segment(), 0, count);
-        }
-        return room;
     }
 
     /**
@@ -157,9 +134,7 @@ final class RemoteTransfer implements Move {
                 transfer.await();
             }
             if (problem == null && direction == Direction.READ) {
-                for (final Bounce bounce : bounces) {
-                    MemorySegment.copy(bounce.piece().slice().segment(), 0, bounce.caller(), 0, bounce.count());
-                }
+                bounces.deliver();
             }
         } catch (final TransferException e) {
             problem = e.getMessage();
@@ -167,7 +142,7 @@ final class RemoteTransfer implements Move {
             settled = direction == Direction.READ;
             used.forEach(segments::failed);
         } finally {
-            bounces.forEach(bounce -> bounce.piece().close());
+            bounces.close();
             used.forEach(RemoteSegments.Opened::leave);
         }
         return problem;

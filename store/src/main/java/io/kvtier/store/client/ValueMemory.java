@@ -125,18 +125,6 @@ final class ValueMemory implements AutoCloseable {
     }
 
     /**
-     * All of it, as the processor touches it.
-     *
-     * @throws IllegalStateException when some of it is memory of a device.
-     */
-    List<MemorySegment> host() {
-        if (!host) {
-            throw new IllegalStateException("some of the memory is a device's, which the processor cannot touch");
-        }
-        return target(byteSize);
-    }
-
-    /**
      * The bytes of a put, in memory of the host. What is on a GPU is copied when this is first called.
      *
      * @throws io.kvtier.store.StoreException TRANSFER_FAIL when it could not be copied.

@@ -81,11 +81,11 @@ final class ValueWrite {
     }
 
     /**
-     * Brings the bytes to where the processor can touch them, if they are on a GPU: before it is asked what is left of
+     * Brings the bytes to where the processor can touch them, if they are on a GPU and it has to: before it is asked what is left of
      * the time to write them.
      */
     void prepare() {
-        if (memories.isEmpty() && places.isEmpty() && !(goesToFile() && file.isHost(value))) {
+        if (memories.isEmpty() && places.isEmpty() && !isChecksummed()) {
             return;
         }
         try {
@@ -228,7 +228,7 @@ final class ValueWrite {
         return checksum;
     }
 
-    /** Whether nothing of it is written any more. */
+    /** Whether nothing of it is written any more. A write to the file has ended when it was finished. */
     boolean isSettled() {
         return (toMemory == null || toMemory.isSettled()) && (toDevices == null || toDevices.isSettled());
     }

@@ -379,7 +379,7 @@ final class RingSlices implements CompletionHandler {
 
     private static TransferFailure failure(final Slice slice, final Throwable cause) {
         final int errno = cause instanceof ErrnoException e ? e.errno() : 0;
-        return new TransferFailure(TransferFailure.Kind.FAILED, errno == 0 ? "" : "errno", errno,
+        return new TransferFailure(TransferFailure.Kind.FAILED, errno == 0 ? "" : TransferFailure.ERRNO, errno,
             !FINAL_ERRNOS.contains(errno), slice.segment().name(), slice.offset(), slice.length(),
             String.valueOf(cause.getMessage()));
     }
