@@ -81,8 +81,8 @@ final class ValueWrite {
     }
 
     /**
-     * Brings the bytes to where the processor can touch them, if they are on a GPU and it has to: before it is asked what is left of
-     * the time to write them.
+     * Brings the bytes to where the processor can touch them, if they are on a GPU and it has to: before it is asked
+     * what is left of the time to write them.
      */
     void prepare() {
         if (memories.isEmpty() && places.isEmpty() && !isChecksummed()) {
