@@ -287,17 +287,7 @@ final class Writes {
         return entry.isReadable() && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
-            && put.options().nofReplicas() == 0 && isOpen(memory, nowMs);
-    }
-
-    /** Whether all its replicas lie where something may be allocated. */
-    private static boolean isOpen(final Residency residency, final long nowMs) {
-        for (PlacedReplica replica = residency.first(); replica != null; replica = replica.sibling()) {
-            if (!replica.segment().isOpen(nowMs)) {
-                return false;
-            }
-        }
-        return true;
+            && put.options().nofReplicas() == 0 && memory.isOpen(nowMs);
     }
 
     private PutStartReply overwrite(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
