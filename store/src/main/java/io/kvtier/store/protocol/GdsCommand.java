@@ -78,8 +78,9 @@ public sealed interface GdsCommand<R> extends Command<R> {
     }
 
     /**
-     * Asks what has become of extents that were offered to the master in a put and whose writes have ended, well or
-     * not, without the owner having heard how. A put of one that has not ended is given up, as if it were revoked.
+     * Asks what has become of extents that were offered to the master in a put and whose writes to the file have ended,
+     * well or not, without the owner having heard how. A put of one that has not ended is given up: the extent as if it
+     * were revoked, settled; what the put has besides, as if it were revoked and not settled.
      *
      * @param clientId the owner.
      * @param extents  which.
