@@ -63,7 +63,7 @@ class GdsSettlingTest {
     }
 
     private List<Settlement> settle(final String key, final long unit) {
-        return settle(new UnsettledExtent(MasterRig.key(key), extent(unit, 1)));
+        return settle(new UnsettledExtent(MasterRig.key(key), extent(unit, 1), 0));
     }
 
     @Test
@@ -85,7 +85,7 @@ class GdsSettlingTest {
         rig.remove("complete", true);
         assertEquals(List.of(new Settlement(id, 0)), settle("complete", 1), "it rests, and is among the drops then");
         assertEquals(List.of(Settlement.FREE), settle(new UnsettledExtent(MasterRig.key("complete"),
-            new GdsExtent(FILE, GENERATION + 1, UNIT, UNIT))));
+            new GdsExtent(FILE, GENERATION + 1, UNIT, UNIT), id)));
         assertEquals(0, rig.stats().pendingWrites());
     }
 
@@ -96,7 +96,7 @@ class GdsSettlingTest {
         final long version = rig.started(MasterRig.ALICE, "k", size).version();
         final long id = rig.apply(new AddGdsReplicaStart(MasterRig.ALICE, MasterRig.key("k"), version, extent(0, 4)));
         assertEquals(List.of(new Settlement(id, 0)),
-            settle(new UnsettledExtent(MasterRig.key("k"), extent(0, 4))));
+            settle(new UnsettledExtent(MasterRig.key("k"), extent(0, 4), id)));
         assertEquals(List.of(new GdsDrop(0, id)), drops(), "of the file its owner knows that nothing is under way");
         assertEquals(0, rig.stats().pendingWrites());
         assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.CAROL, "another", size));
@@ -104,6 +104,31 @@ class GdsSettlingTest {
         assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.CAROL, "another", size));
         rig.advance(1);
         rig.started(MasterRig.CAROL, "another", size);
+    }
+
+    /** A question about one put comes again, late, when the next put of the key has the same room. */
+    @Test
+    void shouldNotEndALaterPutOfTheSameKeyInTheSamePlace() {
+        final long first = rig.started(MasterRig.ALICE, "k", 100).version();
+        final long old = add("k", first, 2);
+        final UnsettledExtent question = new UnsettledExtent(MasterRig.key("k"), extent(2, 1), old);
+        assertEquals(List.of(new Settlement(old, 0)), settle(question));
+        final long second = rig.started(MasterRig.ALICE, "k", 100).version();
+        final long id = add("k", second, 2);
+        assertNotEquals(old, id);
+        assertEquals(List.of(Settlement.FREE), settle(question));
+        assertEquals(Ack.OK, rig.end(MasterRig.ALICE, "k", second));
+        assertEquals(2, rig.read("k").replicas().size());
+    }
+
+    /** Offered anew it has another id, which its owner may not have heard; it is his all the same. */
+    @Test
+    void shouldSayWhatACompleteReplicaIsCalledNow() {
+        final long version = rig.started(MasterRig.ALICE, "k", 100).version();
+        final long id = add("k", version, 2);
+        assertEquals(Ack.OK, rig.end(MasterRig.ALICE, "k", version));
+        assertEquals(List.of(new Settlement(id, version)),
+            settle(new UnsettledExtent(MasterRig.key("k"), extent(2, 1), id + 1)));
     }
 
     @Test
