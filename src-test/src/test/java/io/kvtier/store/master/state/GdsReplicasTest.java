@@ -354,6 +354,17 @@ class GdsReplicasTest {
         assertEquals(List.of(), rig.apply(new SegmentCommand.Segments()));
     }
 
+    @Test
+    void shouldKeepTheFileThatIsThereWhenAnotherOneIsRefused() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        putAlone("k", 0);
+        final GdsStorageSpec tooLarge =
+            new GdsStorageSpec(FILE, GENERATION + 1, "", (16L << 40) + UNIT, 10 * UNIT, 10 * UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.ALICE, tooLarge));
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.BOB, tooLarge));
+        assertTrue(rig.exists("k"));
+    }
+
     private static GdsValue value(final String key, final long version, final long unit) {
         return new GdsValue(MasterRig.key(key), version, 100, extent(unit, 1), false, 0);
     }
