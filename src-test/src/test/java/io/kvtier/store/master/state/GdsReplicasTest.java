@@ -365,6 +365,21 @@ class GdsReplicasTest {
         assertTrue(rig.exists("k"));
     }
 
+    /** Within the master a file is a segment, too; to clients it is none, whatever number they try. */
+    @Test
+    void shouldNotBeUnmountedAsASegment() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        putAlone("k", 0);
+        final long next = gds(rig.query("k").replicas()).id();
+        // It was given its number shortly before the replica in it.
+        for (long number = next - 10; number <= next; number++) {
+            final UUID id = new UUID(0, number);
+            rig.assertRefused(ErrorCode.SEGMENT_NOT_FOUND, new SegmentCommand.Unmount(MasterRig.ALICE, id, 0));
+            rig.assertRefused(ErrorCode.SEGMENT_NOT_FOUND, new SegmentCommand.Unmount(MasterRig.ALICE, id, 50));
+        }
+        assertTrue(rig.exists("k"));
+    }
+
     private static GdsValue value(final String key, final long version, final long unit) {
         return new GdsValue(MasterRig.key(key), version, 100, extent(unit, 1), false, 0);
     }

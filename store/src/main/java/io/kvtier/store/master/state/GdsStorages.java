@@ -107,9 +107,7 @@ final class GdsStorages {
             return false;
         }
         past = past.plus(storage.counts());
-        if (storage.segment().isReadable()) {
-            owners.segments().unmount(storage.segment());
-        }
+        owners.segments().unmount(storage.segment());
         return true;
     }
 
