@@ -257,7 +257,8 @@ final class GdsTier implements AutoCloseable {
             return false;
         }
         final List<Settlement> answers = BatchCalls.each(master.apply(new GdsCommand.SettleGdsExtents(clientId,
-            open.stream().map(one -> new UnsettledExtent(one.key(), extent(one.extent()))).toList())), open.size());
+            open.stream().map(one -> new UnsettledExtent(one.key(), extent(one.extent()), one.replicaId())).toList())),
+            open.size());
         for (int i = 0; i < open.size(); i++) {
             final Settlement answer = answers.get(i);
             final boolean complete = answer.version() != 0;

@@ -78,8 +78,9 @@ public sealed interface GdsCommand<R> extends Command<R> {
     }
 
     /**
-     * Asks what has become of extents that were offered to the master in a put and whose writes have ended, well or
-     * not, without the owner having heard how. A put of one that has not ended is given up, as if it were revoked.
+     * Asks what has become of extents that were offered to the master in a put and whose writes to the file have ended,
+     * well or not, without the owner having heard how. A put of one that has not ended is given up: the extent as if it
+     * were revoked, settled; what the put has besides, as if it were revoked and not settled.
      *
      * @param clientId the owner.
      * @param extents  which.
@@ -88,12 +89,14 @@ public sealed interface GdsCommand<R> extends Command<R> {
     }
 
     /**
-     * An extent of which its owner does not know whether the master has it.
+     * An extent of which its owner does not know whether the master has it. A put that is under way there now with
+     * another replica is not the one that is asked about: the question has come late, and the put goes on.
      *
-     * @param key    the object that was put.
-     * @param extent where.
+     * @param key       the object that was put.
+     * @param extent    where.
+     * @param replicaId what the master called the replica when it accepted it; 0 when that was not heard.
      */
-    record UnsettledExtent(ObjectKey key, GdsExtent extent) {
+    record UnsettledExtent(ObjectKey key, GdsExtent extent, long replicaId) {
     }
 
     /**

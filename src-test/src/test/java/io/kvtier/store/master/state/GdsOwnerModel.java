@@ -290,7 +290,7 @@ final class GdsOwnerModel {
     void settle() {
         final List<Held> doubtful = held.values().stream().filter(one -> one.unsettled).toList();
         final List<Settlement> answers = send(new GdsCommand.SettleGdsExtents(client,
-            doubtful.stream().map(one -> new UnsettledExtent(one.key, extent(one))).toList()));
+            doubtful.stream().map(one -> new UnsettledExtent(one.key, extent(one), one.replicaId)).toList()));
         for (int i = 0; answers != null && i < doubtful.size(); i++) {
             final Held one = doubtful.get(i);
             if (answers.get(i).replicaId() == 0) {

@@ -17,8 +17,6 @@ import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.GdsCommand.GdsValue;
-import io.kvtier.store.protocol.GdsCommand.Settlement;
-import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.AddGdsReplicaStart;
 import io.kvtier.store.protocol.ObjectCommand.CreateGdsOnlyObject;
@@ -39,12 +37,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Files of clients in which these allocate: registered, written beside memory or alone, evicted, settled, lost. */
+/** Files of clients in which these allocate: registered, written beside memory or alone, evicted, lost. */
 @ExtendWith(LeakCheck.class)
 class GdsReplicasTest {
-    private static final long UNIT = 4096;
-    private static final UUID FILE = new UUID(0xF11E, 1);
-    private static final long GENERATION = 77;
+    static final long UNIT = 4096;
+    static final UUID FILE = new UUID(0xF11E, 1);
+    static final long GENERATION = 77;
 
     private final MasterRig rig = new MasterRig();
 
@@ -53,7 +51,7 @@ class GdsReplicasTest {
         rig.close();
     }
 
-    private static GdsStorageSpec spec(final long units, final long high, final long low) {
+    static GdsStorageSpec spec(final long units, final long high, final long low) {
         return new GdsStorageSpec(FILE, GENERATION, "host:9", units * UNIT, high * UNIT, low * UNIT);
     }
 
@@ -68,7 +66,7 @@ class GdsReplicasTest {
         register(MasterRig.ALICE, spec(10, 10, 10));
     }
 
-    private static GdsExtent extent(final long unit, final long units) {
+    static GdsExtent extent(final long unit, final long units) {
         return new GdsExtent(FILE, GENERATION, unit * UNIT, units * UNIT);
     }
 
@@ -356,6 +354,32 @@ class GdsReplicasTest {
         assertEquals(List.of(), rig.apply(new SegmentCommand.Segments()));
     }
 
+    @Test
+    void shouldKeepTheFileThatIsThereWhenAnotherOneIsRefused() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        putAlone("k", 0);
+        final GdsStorageSpec tooLarge =
+            new GdsStorageSpec(FILE, GENERATION + 1, "", (16L << 40) + UNIT, 10 * UNIT, 10 * UNIT);
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.ALICE, tooLarge));
+        rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.BOB, tooLarge));
+        assertTrue(rig.exists("k"));
+    }
+
+    /** Within the master a file is a segment, too; to clients it is none, whatever number they try. */
+    @Test
+    void shouldNotBeUnmountedAsASegment() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        putAlone("k", 0);
+        final long next = gds(rig.query("k").replicas()).id();
+        // It was given its number shortly before the replica in it.
+        for (long number = next - 10; number <= next; number++) {
+            final UUID id = new UUID(0, number);
+            rig.assertRefused(ErrorCode.SEGMENT_NOT_FOUND, new SegmentCommand.Unmount(MasterRig.ALICE, id, 0));
+            rig.assertRefused(ErrorCode.SEGMENT_NOT_FOUND, new SegmentCommand.Unmount(MasterRig.ALICE, id, 50));
+        }
+        assertTrue(rig.exists("k"));
+    }
+
     private static GdsValue value(final String key, final long version, final long unit) {
         return new GdsValue(MasterRig.key(key), version, 100, extent(unit, 1), false, 0);
     }
@@ -414,34 +438,6 @@ class GdsReplicasTest {
         rig.advance(MasterRig.LEASE_MS);
         assertEquals(List.of(0L, 0L), adopt(value("gone", gone, 1), value("replaced", old, 0)));
         assertEquals(0, used());
-    }
-
-    private List<Settlement> settle(final String key, final long unit) {
-        return rig.apply(new GdsCommand.SettleGdsExtents(MasterRig.ALICE,
-            List.of(new UnsettledExtent(MasterRig.key(key), extent(unit, 1)))));
-    }
-
-    @Test
-    void shouldSettleWhatBecameOfAnExtent() {
-        aliceHasAFile();
-        assertEquals(List.of(Settlement.FREE), settle("never", 0));
-        final long complete = put("complete", 1);
-        final long id = gds(rig.query("complete").replicas()).id();
-        assertEquals(List.of(new Settlement(id, complete)), settle("complete", 1));
-        assertEquals(List.of(Settlement.FREE), settle("another key", 1));
-        final long version = rig.started(MasterRig.ALICE, "begun", 100).version();
-        final long begun = add("begun", version, 2);
-        assertEquals(List.of(new Settlement(begun, 0)), settle("begun", 2), "it is given up");
-        assertEquals(Ack.STALE, rig.end(MasterRig.ALICE, "begun", version));
-        assertFalse(rig.exists("begun"));
-        assertEquals(List.of(new GdsDrop(2 * UNIT, begun)), drops());
-        assertEquals(List.of(Settlement.FREE), settle("begun", 2));
-        rig.read("complete");
-        rig.remove("complete", true);
-        assertEquals(List.of(new Settlement(id, 0)), settle("complete", 1), "it rests, and is among the drops then");
-        assertEquals(List.of(Settlement.FREE), rig.apply(new GdsCommand.SettleGdsExtents(MasterRig.ALICE, List.of(
-            new UnsettledExtent(MasterRig.key("complete"), new GdsExtent(FILE, GENERATION + 1, UNIT, UNIT))))));
-        assertEquals(0, rig.stats().pendingWrites());
     }
 
     @Test

@@ -376,8 +376,8 @@ final class RecordedMessages {
             + "97 a374c3bc a46be282ac 04 01 94 92 03 04 4d 00 cd1000 c2 00",
             List.of(9L, 0L),
             "91 92 09 00");
-        row(115, new SettleGdsExtents(CLIENT, List.of(new UnsettledExtent(K1, EXTENT))),
-            "92 92 01 02 91 93 a0 a26b31 94 92 03 04 4d cd2000 ce00012000",
+        row(115, new SettleGdsExtents(CLIENT, List.of(new UnsettledExtent(K1, EXTENT, 7))),
+            "92 92 01 02 91 94 a0 a26b31 94 92 03 04 4d cd2000 ce00012000 07",
             List.of(new Settlement(9, 3)),
             "91 91 92 09 03");
         row(116, new MakeGdsRoom(CLIENT, 70_000),

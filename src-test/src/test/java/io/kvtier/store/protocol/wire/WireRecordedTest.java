@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.ObjectCommand.PutRevoke;
@@ -225,6 +226,14 @@ class WireRecordedTest {
         assertEquals(new Request<>(put, 300), codec.readRequest(16, out.toBytes()));
         final byte[] older = RecordedMessages.bytes("97 92 01 02 07 a0 a26b31 ce00011170 c0 c2");
         assertEquals(new Request<>(put, 0), codec.readRequest(16, older), "a writer that did not know the field");
+    }
+
+    @Test
+    void shouldTakeAnExtentWithoutAReplicaForOneThatWasNotAccepted() {
+        final SettleGdsExtents older = (SettleGdsExtents) codec.readRequest(115,
+            RecordedMessages.bytes("92 92 01 02 91 93 a0 a26b31 94 92 03 04 4d cd2000 ce00012000")).command();
+        assertEquals(0, older.extents().getFirst().replicaId());
+        assertEquals(ObjectKey.of("k1"), older.extents().getFirst().key());
     }
 
     @Test

@@ -155,6 +155,10 @@ final class GdsCommands {
         if (entry != null && replica.isComplete()) {
             return new Settlement(replica.id(), entry.record().version());
         }
+        if (entry != null && one.replicaId() != 0 && one.replicaId() != replica.id()) {
+            // So it has, for the same key: a put that is under way is not ended by a question that came late.
+            return Settlement.FREE;
+        }
         if (entry != null) {
             writes.giveUp(entry, replica, nowMs);
         }

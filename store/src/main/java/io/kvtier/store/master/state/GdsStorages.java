@@ -43,6 +43,8 @@ final class GdsStorages {
             return;
         }
         check(spec);
+        // What cannot be one is refused before anything goes for it.
+        final LentSegment segment = segment(clientId, host, spec);
         if (known != null) {
             remove(clientId);
         }
@@ -50,21 +52,23 @@ final class GdsStorages {
         if (former != null) {
             remove(former);
         }
-        final UUID segmentId = new UUID(0, owners.catalogue().nextReplicaId());
-        final LentSegment segment;
-        try {
-            segment = new LentSegment(clientId, host, new SegmentSpec(spec.storageId().toString(), Medium.GDS,
-                spec.capacity(), ReplicaDescriptor.Gds.UNIT_BYTES,
-                SegmentAddress.local(segmentId), true), 0);
-        } catch (final IllegalArgumentException e) {
-            throw invalid(spec, "cannot be registered: " + e.getMessage());
-        }
         final double capacity = spec.capacity();
         final GdsStorage storage = new GdsStorage(spec, segment, SpaceTier.ofFile(segment, spec.highBytes() / capacity,
             (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects());
         segment.gds(storage);
         registered.put(clientId, storage);
         owners.segments().mount(segment);
+    }
+
+    private LentSegment segment(final UUID clientId, final String host, final GdsStorageSpec spec) {
+        final UUID segmentId = new UUID(0, owners.catalogue().nextReplicaId());
+        try {
+            return new LentSegment(clientId, host, new SegmentSpec(spec.storageId().toString(), Medium.GDS,
+                spec.capacity(), ReplicaDescriptor.Gds.UNIT_BYTES, SegmentAddress.local(segmentId), true), 0);
+        } catch (final IllegalArgumentException e) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "GDS storage " + spec.storageId() + " of "
+                + spec.capacity() + " bytes cannot be registered: " + e.getMessage(), e);
+        }
     }
 
     private UUID ownerOf(final UUID storageId) {
@@ -103,9 +107,7 @@ final class GdsStorages {
             return false;
         }
         past = past.plus(storage.counts());
-        if (storage.segment().isReadable()) {
-            owners.segments().unmount(storage.segment());
-        }
+        owners.segments().unmount(storage.segment());
         return true;
     }
 

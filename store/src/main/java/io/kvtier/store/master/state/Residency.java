@@ -93,6 +93,15 @@ final class Residency {
         return replica != null;
     }
 
+    /** Whether all its replicas lie where something may be allocated. */
+    boolean isOpen(final long nowMs) {
+        PlacedReplica replica = first;
+        while (replica != null && replica.segment().isOpen(nowMs)) {
+            replica = replica.sibling();
+        }
+        return replica == null;
+    }
+
     /** Whether one of its replicas is held; counted by {@link SpaceTier}. */
     boolean isHeld() {
         return heldReplicas > 0;

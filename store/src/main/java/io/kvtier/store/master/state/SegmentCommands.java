@@ -55,7 +55,8 @@ final class SegmentCommands {
 
     Ack unmount(final SegmentCommand.Unmount unmount, final long nowMs) {
         final LentSegment segment = tiers.segments().find(unmount.segmentId());
-        if (segment == null || !segment.clientId().equals(unmount.clientId())) {
+        // A file for GDS replicas is a segment within the master alone; it goes by what it was registered as.
+        if (segment == null || segment.gds() != null || !segment.clientId().equals(unmount.clientId())) {
             throw new StoreException(ErrorCode.SEGMENT_NOT_FOUND, "client " + unmount.clientId()
                 + " has no segment " + unmount.segmentId() + " mounted");
         }

@@ -287,17 +287,7 @@ final class Writes {
         return entry.isReadable() && memory != null && !memory.isHeld()
             && !entry.isLeased(nowMs) && entry.record().size() == put.size()
             && entry.record().replicas().size() == memory.size() && memory.size() == put.options().replicas()
-            && put.options().nofReplicas() == 0 && isOpen(memory, nowMs);
-    }
-
-    /** Whether all its replicas lie where something may be allocated. */
-    private static boolean isOpen(final Residency residency, final long nowMs) {
-        for (PlacedReplica replica = residency.first(); replica != null; replica = replica.sibling()) {
-            if (!replica.segment().isOpen(nowMs)) {
-                return false;
-            }
-        }
-        return true;
+            && put.options().nofReplicas() == 0 && memory.isOpen(nowMs);
     }
 
     private PutStartReply overwrite(final ObjectEntry entry, final ObjectCommand.PutStart put, final long nowMs) {
@@ -386,11 +376,18 @@ final class Writes {
         return Ack.OK;
     }
 
-    /** The writer of a replica asks what has become of it, so that he is not at it any more: its put is over. */
+    /**
+     * The writer of a replica in his own file asks what has become of it, so that its put is over. He vouches for the
+     * file alone: the owner of a segment may still write what he sent there, as after a revocation that is not settled.
+     */
     void giveUp(final ObjectEntry entry, final PlacedReplica replica, final long nowMs) {
         final PendingWrite write = entry.pending();
-        if (write != null && write.replicas().contains(replica)) {
-            abandon(write, Scope.ALL, 0, nowMs);
+        if (write == null || !write.replicas().contains(replica)) {
+            return;
+        }
+        abandon(write, Scope.GDS, 0, nowMs);
+        if (!write.replicas().isEmpty()) {
+            abandon(write, Scope.ALL, settings.liveness().overMs(write.startMs()), nowMs);
         }
     }
 

@@ -79,9 +79,9 @@ final class GdsMessages {
     private static Message<SettleGdsExtents> settle() {
         return Message.of((e, settle) -> {
             e.array(2).uuid(settle.clientId()).array(settle.extents().size());
-            settle.extents().forEach(one -> extent(e.array(3).key(one.key()), one.extent()));
+            settle.extents().forEach(one -> extent(e.array(4).key(one.key()), one.extent()).number(one.replicaId()));
         }, d -> new SettleGdsExtents(d.uuid(), d.records(Integer.MAX_VALUE,
-            u -> new UnsettledExtent(u.key(), extent(u)))));
+            u -> new UnsettledExtent(u.key(), extent(u), u.has() ? u.number() : 0))));
     }
 
     private static Message<GdsDrops> drops() {
