@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
@@ -37,7 +38,6 @@ class GdsStoreStress {
     private static final int READERS = 64;
     private static final int KEYS = 60;
     private static final int[] WORDS = {1, 511, 512, 513, 2_000, 4_096};
-    private static final long PAUSE_NANOS = 1_000_000;
 
     @TempDir
     private Path directory;
@@ -60,10 +60,9 @@ class GdsStoreStress {
                 try {
                     LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(SECONDS));
                     // None ends by itself, unless it fails: then the others need not go on.
-                    while (runs.stream().noneMatch(Future::isDone)
-                        && (hits.sum() == 0 || store.masterStats().gds().counts().evictions() == 0)) {
-                        LockSupport.parkNanos(PAUSE_NANOS);
-                    }
+                    Threads.awaitUntil(() -> runs.stream().anyMatch(Future::isDone)
+                        || hits.sum() > 0 && store.masterStats().gds().counts().evictions() > 0,
+                        () -> hits + " hits, " + stored + " puts, " + store.masterStats().gds());
                 } finally {
                     ended = true;
                 }
@@ -73,9 +72,8 @@ class GdsStoreStress {
             }
             assertTrue(stored.sum() > 0, "nothing was put");
             store.removeAll("", true);
-            while (store.stats().gds().tier().usedBytes() > 0 || store.stats().gds().unsettled() > 0) {
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+            Threads.awaitUntil(() -> store.stats().gds().tier().usedBytes() == 0
+                && store.stats().gds().unsettled() == 0, () -> "not all is free: " + store.stats().gds());
             assertEquals(List.of(0L, 0L, 0L), List.of(store.masterStats().gds().used(),
                 store.masterStats().heldReplicas(), store.masterStats().objects()));
         }
