@@ -1,11 +1,17 @@
 package io.kvtier.kit;
 
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Threads of tests. */
 public final class Threads {
+    /** So short that nobody waits for it, so long that those who are waited for have the processor. */
+    private static final long PAUSE_NANOS = 1_000_000;
+
     private Threads() {
     }
 
@@ -17,6 +23,22 @@ public final class Threads {
     /** Runs something on a platform thread of its own. */
     public static CompletableFuture<Void> start(final Runnable body) {
         return CompletableFuture.runAsync(body, command -> Thread.ofPlatform().daemon().start(command));
+    }
+
+    /**
+     * Waits until something holds that another thread brings about. Whoever finds that a test takes too long ends it by
+     * an interrupt, which ends this too.
+     *
+     * @param so    whether it holds; asked again and again.
+     * @param state what there is instead, for people.
+     */
+    public static void awaitUntil(final BooleanSupplier so, final Supplier<?> state) {
+        while (!so.getAsBoolean()) {
+            if (Thread.interrupted()) {
+                throw new AssertionError("waited in vain: " + state.get());
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
     }
 
     /**
@@ -50,11 +72,9 @@ public final class Threads {
      * @param method its name.
      */
     public static void awaitInside(final Thread thread, final Class<?> of, final String method) {
-        boolean there = false;
-        while (!there) {
-            there = Stream.of(thread.getStackTrace()).anyMatch(frame ->
-                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
-        }
+        awaitUntil(() -> Stream.of(thread.getStackTrace()).anyMatch(frame ->
+            frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method)),
+            () -> method + " is not among " + Arrays.toString(thread.getStackTrace()));
     }
 
     /** The state of a thread in a system call is that of one that runs. */

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
@@ -27,7 +28,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -42,7 +42,6 @@ class GdsClusterTest {
     private static final int UNIT = StoreContract.UNIT;
     private static final ObjectKey KEY = StoreContract.KEY;
     private static final byte[] VALUE = PatternBytes.of(1, 2 * UNIT + 9);
-    private static final long PAUSE_NANOS = 1_000_000;
 
     @TempDir
     private Path directory;
@@ -107,9 +106,9 @@ class GdsClusterTest {
     }
 
     private static void awaitSettled(final Store store, final long units) {
-        while (store.stats().gds().unsettled() > 0 || store.stats().gds().tier().usedBytes() != units * UNIT) {
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
+        Threads.awaitUntil(() -> store.stats().gds().unsettled() == 0
+            && store.stats().gds().tier().usedBytes() == units * UNIT,
+            () -> units + " units are not all that is in use: " + store.stats().gds());
     }
 
     private static PutOutcome put(final Store store, final boolean batch) {
@@ -220,9 +219,7 @@ class GdsClusterTest {
         final ConnectedStore owner = node(gds -> gds);
         StoreContract.put(owner, KEY, VALUE);
         cluster.restartMaster(Cluster.settings(1, 0));
-        while (owner.masterStats().gds().replicas() == 0) {
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
+        Threads.awaitUntil(() -> owner.masterStats().gds().replicas() > 0, owner::masterStats);
         assertEquals(new GetOutcome(true, VALUE.length, ReplicaType.GDS),
             owner.get(KEY, StoreContract.room(VALUE.length)));
         assertEquals(3 * UNIT, owner.stats().gds().tier().usedBytes());

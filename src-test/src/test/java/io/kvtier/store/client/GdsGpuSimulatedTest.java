@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -196,15 +197,21 @@ class GdsGpuSimulatedTest extends GdsGpuContract {
         final List<RegionSlice> all = List.of(gpu.slice(0, UNIT), host.slice(UNIT, 2 * UNIT));
         try (EmbeddedStore store = openAlone(64 * UNIT);
             ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            final Future<PutOutcome> putting;
             simulated.stalled(true);
-            final long before = simulated.count("batchSubmit");
-            final Future<PutOutcome> putting = threads.submit(() -> put(store, KEY, all));
-            while (simulated.count("batchSubmit") == before) {
-                Thread.onSpinWait();
+            // Whatever fails: nothing can be closed over a write that never ends.
+            try {
+                final long before = simulated.count("batchSubmit");
+                putting = threads.submit(() -> put(store, KEY, all));
+                while (simulated.count("batchSubmit") == before) {
+                    assertFalse(putting.isDone(), "it was not submitted");
+                    Thread.onSpinWait();
+                }
+                host.close();
+                assertThrows(IllegalStateException.class, () -> put(store, ObjectKey.of("late"), all));
+            } finally {
+                simulated.stalled(false);
             }
-            host.close();
-            assertThrows(IllegalStateException.class, () -> put(store, ObjectKey.of("late"), all));
-            simulated.stalled(false);
             assertEquals(PutOutcome.STORED, putting.get());
             assertArrayEquals(value, store.getBytes(KEY).orElseThrow());
             assertThrows(IllegalStateException.class, () -> store.get(KEY, all));

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
@@ -22,7 +23,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,7 +40,6 @@ class GdsKillTest {
     private static final int MOST_WORDS = 5 * UNIT / Long.BYTES;
     private static final long STAMPS_A_ROUND = 1_000_000;
     private static final long SEED = 20_261_130L;
-    private static final long PAUSE_NANOS = 1_000_000;
 
     @TempDir
     private Path directory;
@@ -198,10 +197,9 @@ class GdsKillTest {
             });
         }
         // What was begun and never ended takes no room.
-        while (store.stats().gds().unsettled() > 0
-            || store.stats().gds().tier().usedBytes() != store.masterStats().gds().used()) {
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
+        Threads.awaitUntil(() -> store.stats().gds().unsettled() == 0
+            && store.stats().gds().tier().usedBytes() == store.masterStats().gds().used(),
+            () -> store.stats().gds() + ", and the master: " + store.masterStats().gds());
     }
 
     private static void check(final ObjectKey key, final History history, final MemorySegment value) {

@@ -10,6 +10,7 @@ import io.kvtier.bindings.posix.Errno;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
@@ -32,7 +33,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -45,7 +45,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class GdsStoreContract {
     static final int UNIT = StoreContract.UNIT;
     static final ObjectKey KEY = StoreContract.KEY;
-    private static final long PAUSE_NANOS = 1_000_000;
 
     @TempDir
     private Path directory;
@@ -76,9 +75,8 @@ abstract class GdsStoreContract {
 
     /** Extents rest for a lease, and are freed by another thread. */
     static void awaitUsed(final Store store, final long units) {
-        while (store.stats().gds().tier().usedBytes() != units * UNIT) {
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
+        Threads.awaitUntil(() -> store.stats().gds().tier().usedBytes() == units * UNIT,
+            () -> units + " units are not in use, but " + store.stats().gds());
     }
 
     static void assertValue(final Store store, final ObjectKey key, final byte[] value, final ReplicaType tier) {
@@ -107,10 +105,10 @@ abstract class GdsStoreContract {
 
     /** What was read is leased, and stays in memory until that is over. */
     private static void forgetMemory(final ClientStore store) {
-        while (tiers(store, KEY).contains(ReplicaType.MEMORY)) {
+        Threads.awaitUntil(() -> {
             evict(store);
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
+            return !tiers(store, KEY).contains(ReplicaType.MEMORY);
+        }, () -> store.stat(KEY) + " is in memory");
     }
 
     @Test

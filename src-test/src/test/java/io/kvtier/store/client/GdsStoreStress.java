@@ -1,11 +1,14 @@
 package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreConfig;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -35,10 +38,10 @@ class GdsStoreStress {
     private static final int READERS = 64;
     private static final int KEYS = 60;
     private static final int[] WORDS = {1, 511, 512, 513, 2_000, 4_096};
-    private static final long PAUSE_NANOS = 1_000_000;
 
     @TempDir
     private Path directory;
+    private final LongAdder stored = new LongAdder();
     private final LongAdder hits = new LongAdder();
     private volatile boolean ended;
 
@@ -54,19 +57,23 @@ class GdsStoreStress {
                     final int number = i;
                     runs.add(threads.submit(() -> run(store, number)));
                 }
-                LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(SECONDS));
-                while (hits.sum() == 0 || store.masterStats().gds().counts().evictions() == 0) {
-                    LockSupport.parkNanos(PAUSE_NANOS);
+                try {
+                    LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(SECONDS));
+                    // None ends by itself, unless it fails: then the others need not go on.
+                    Threads.awaitUntil(() -> runs.stream().anyMatch(Future::isDone)
+                        || hits.sum() > 0 && store.masterStats().gds().counts().evictions() > 0,
+                        () -> hits + " hits, " + stored + " puts, " + store.masterStats().gds());
+                } finally {
+                    ended = true;
                 }
-                ended = true;
                 for (final Future<?> run : runs) {
                     run.get();
                 }
             }
+            assertTrue(stored.sum() > 0, "nothing was put");
             store.removeAll("", true);
-            while (store.stats().gds().tier().usedBytes() > 0 || store.stats().gds().unsettled() > 0) {
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+            Threads.awaitUntil(() -> store.stats().gds().tier().usedBytes() == 0
+                && store.stats().gds().unsettled() == 0, () -> "not all is free: " + store.stats().gds());
             assertEquals(List.of(0L, 0L, 0L), List.of(store.masterStats().gds().used(),
                 store.masterStats().heldReplicas(), store.masterStats().objects()));
         }
@@ -90,14 +97,16 @@ class GdsStoreStress {
         }
     }
 
-    private static void put(final EmbeddedStore store, final SplittableRandom random, final int key,
+    private void put(final EmbeddedStore store, final SplittableRandom random, final int key,
         final MemorySegment memory) {
         final int words = WORDS[random.nextInt(WORDS.length)];
         final long stamp = random.nextLong() << 8 | key;
         for (int w = 0; w < words; w++) {
             memory.setAtIndex(ValueLayout.JAVA_LONG, w, stamp);
         }
-        store.put(ObjectKey.of("k" + key), memory.asSlice(0, (long) words * Long.BYTES));
+        if (store.put(ObjectKey.of("k" + key), memory.asSlice(0, (long) words * Long.BYTES)) == PutOutcome.STORED) {
+            stored.increment();
+        }
     }
 
     private void check(final int key, final GetOutcome outcome, final MemorySegment memory) {

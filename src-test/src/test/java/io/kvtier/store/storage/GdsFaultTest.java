@@ -15,6 +15,7 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PowerLossFiles;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -324,12 +325,11 @@ class GdsFaultTest {
             rig.storage().drop(stored.extent().offset(), 1);
             assertThrows(StoreException.class, rig.storage()::flush);
             faults.heal();
-            GdsReservation next = null;
-            while (next == null) {
-                Thread.onSpinWait();
-                next = rig.storage().reserve(ObjectKey.of("next"), UNIT);
-            }
-            next.close();
+            Threads.awaitUntil(() -> {
+                try (GdsReservation next = rig.storage().reserve(ObjectKey.of("next"), UNIT)) {
+                    return next != null;
+                }
+            }, rig.storage()::stats);
         }
     }
 

@@ -135,7 +135,8 @@ final class ValueBatchesTest {
         final Recorder recorder = new Recorder();
         try (Rig rig = new Rig()) {
             final ValueBatches load = open(rig, Operation.PUT, recorder);
-            recorder.work = 20_000_000;
+            // Of some ticks: the clock of the process goes by 10 ms, and may be one behind.
+            recorder.work = 300_000_000;
             final double least = recorder.work / 1e9 * (1e9 / (BATCH * BYTES));
             final double taken = load.cpuSecondsPerGigabyte(1);
             // A clock of the process beside one of a thread.
