@@ -54,7 +54,8 @@ final class GdsStorages {
         }
         final double capacity = spec.capacity();
         final GdsStorage storage = new GdsStorage(spec, segment, SpaceTier.ofFile(segment, spec.highBytes() / capacity,
-            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects());
+            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects(),
+            owners.settings().remoteReaders());
         segment.gds(storage);
         registered.put(clientId, storage);
         owners.segments().mount(segment);
