@@ -43,7 +43,7 @@ public sealed interface ObjectCommand<R> extends Command<R> {
      * Adds a replica in the writer's own file to a put that it has started, PROCESSING like the others: it ends with
      * {@link PutEnd} and {@link PutRevoke} of it. Repeated for the same extent it answers the same again. Refused with
      * UNAVAILABLE_IN_CURRENT_STATUS when the file is not registered, and with INVALID_PARAMS when the extent does not
-     * lie in it, is too small, or overlaps another one that the master knows.
+     * lie in it, is too small, or overlaps another one that the master knows, or when the put has one elsewhere.
      *
      * @param clientId the writer.
      * @param key      the object.
