@@ -235,9 +235,10 @@ public sealed interface ObjectCommand<R> extends Command<R> {
     }
 
     /**
-     * Reports a replica whose bytes could not be read or were wrong. One on a disk or a block device is forgotten; one
-     * in memory stays, since its owner may only be out of this reader's reach. For the same reason one on a block
-     * device is reported by who read wrong bytes of it, not by who could not read it.
+     * Reports a replica whose bytes could not be read or were wrong. One on a disk, on a block device or in a client's
+     * own file is forgotten; one in memory stays, since its owner may only be out of this reader's reach. For the same
+     * reason one on a block device, or in another client's file, is reported by who read wrong bytes of it, not by who
+     * could not read it.
      *
      * @param key       the object.
      * @param version   the object's version.
