@@ -40,7 +40,7 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
      * @return what it is; no descriptor is left open.
      */
     static GdsBackingFile open(final Path path, final long capacity, final FileOpener opener) {
-        DurableNames.deleteIfExists(BackingFile.temporary(path));
+        DurableNames.deleteIfExists(DurableNames.temporary(path));
         if (Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
             return made(path, next(null, capacity), opener);
         }
