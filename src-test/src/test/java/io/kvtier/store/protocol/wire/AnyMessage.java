@@ -113,6 +113,9 @@ final class AnyMessage {
                 .text(text(50)).number(number("cursor")).toBytes());
         } else if (type == ReplicaDescriptor.Gds.class) {
             return gds();
+        } else if (type == ReplicaDescriptor.DistributedDisk.class) {
+            return new ReplicaDescriptor.DistributedDisk("/d" + text(1000), (number("") >>> 14)
+                * ReplicaDescriptor.DistributedDisk.UNIT_BYTES, 1 + (number("") >>> 14));
         } else if (type == ReadReply.class && random.nextInt(4) == 0) {
             return ReadReply.NOT_FOUND;
         } else if (type == PromotionReply.class && random.nextInt(4) == 0) {

@@ -137,6 +137,8 @@ final class RecordedMessages {
     private static final GdsExtent EXTENT = new GdsExtent(FILE, 77, 8192, 73_728);
     private static final Replica GDS = new Replica(9, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Gds(CLIENT, FILE, 77, 8192, 70_000, 73_728));
+    private static final Replica SHARED = new Replica(10, ReplicaStatus.COMPLETE,
+        new ReplicaDescriptor.DistributedDisk("/m/bucket_0a.data", 1 << 16, 70_000));
     private static final ReadReply OBJECT = new ReadReply(3, 70_000, List.of(MEMORY, DISK, NOF, UNKNOWN), 5, true, -9,
         5000, DataType.KVCACHE);
     private static final OffloadTask OFFLOAD = new OffloadTask(K1, 3, 5, LENT);
@@ -354,6 +356,11 @@ final class RecordedMessages {
             "92 a0 a26b31",
             new ReadReply(3, 70_000, List.of(GDS), 0, false, 0, 0, DataType.KVCACHE),
             "98 03 ce00011170 91 94 09 01 06 96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000 00 c2 00 00 01");
+        row(22, new Query(K1),
+            "92 a0 a26b31",
+            new ReadReply(3, 70_000, List.of(SHARED), 0, true, -9, 0, DataType.KVCACHE),
+            "98 03 ce00011170 91 94 0a 01 05 93 b1 2f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170"
+            + "00 c3 f7 00 01");
         row(28, new AddGdsReplicaStart(CLIENT, K1, 3, EXTENT),
             "95 92 01 02 a0 a26b31 03 94 92 03 04 4d cd2000 ce00012000",
             9L,
