@@ -236,6 +236,8 @@ final class Reader {
         if (memory) {
             sources.counters().memoryHits.increment();
             sources.counters().memoryReadBytes.add(copy.length());
+        } else if (isOwnFile(copy.replica())) {
+            sources.file().answered(copy.length());
         }
         return new GetOutcome(true, read.object().size(), copy.replica().type());
     }
@@ -256,7 +258,11 @@ final class Reader {
 
     /** Whether it lies where only this client reads. */
     private boolean isOwn(final Replica replica) {
-        return isOwnDisk(replica) || replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
+        return isOwnDisk(replica) || isOwnFile(replica);
+    }
+
+    private boolean isOwnFile(final Replica replica) {
+        return replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
     }
 
     private boolean isOwnDisk(final Replica replica) {
@@ -265,8 +271,7 @@ final class Reader {
 
     /** Whether the bytes went where no processor can look at them. */
     private boolean isStraight(final Copy copy) {
-        return copy.replica().descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds)
-            && sources.file().goesStraight(copy.read().request().regions());
+        return isOwnFile(copy.replica()) && sources.file().goesStraight(copy.read().request().regions());
     }
 
     /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
