@@ -100,7 +100,7 @@ final class GdsTier implements AutoCloseable {
                 GdsStorageManager::close);
             // Refuses a file that the transport which was asked for cannot open.
             Engines.gdsFile(engine, config).close();
-            this.straightFromGpus = GdsWays.of(engine).straight().contains(MemoryKind.DEVICE);
+            this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
             opened.stayOpen();
         }
