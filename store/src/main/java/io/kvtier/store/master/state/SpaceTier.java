@@ -487,11 +487,7 @@ final class SpaceTier {
         }
     }
 
-    /**
-     * Whether there is a copy elsewhere, and not on what is just being swept.
-     *
-     * @param forAll one that every client can read.
-     */
+    /** Whether there is a copy elsewhere, one that every client can read or any, and not on what is being swept. */
     private boolean hasCopyBeside(final ObjectEntry entry, final boolean forAll) {
         for (final Medium other : MEDIA) {
             final Residency beside = other == medium ? null : entry.residency(other);
