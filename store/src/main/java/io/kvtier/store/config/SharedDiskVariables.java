@@ -37,6 +37,7 @@ public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, bool
     public static final SharedDiskVariables DEFAULT =
         new SharedDiskVariables(new PageLayout("/mnt/3fs/mooncake", 256, 64L << 10, 4L << 30), FileSystem.HF3FS, true);
 
+    private static final long LEAST_PAGE_BYTES = ReplicaDescriptor.DistributedDisk.UNIT_BYTES;
     private static final String WITHOUT = "; or set " + PAGE_MODE + " to false";
 
     /** By what shared files are read and written. */
@@ -71,9 +72,9 @@ public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, bool
         final long buckets = number(environment, BUCKET_COUNT, usual.buckets(),
             value -> value >= 1 && value <= PageLayout.MAX_BUCKETS, "a whole number from 1 to "
                 + PageLayout.MAX_BUCKETS);
-        final long page = number(environment, PAGE_SIZE, usual.pageBytes(), value -> value >= ReplicaDescriptor.DistributedDisk.UNIT_BYTES
-                && value <= PageLayout.MAX_PAGE_BYTES && Long.bitCount(value) == 1,
-            "a power of two, in bytes, from " + ReplicaDescriptor.DistributedDisk.UNIT_BYTES + " to " + PageLayout.MAX_PAGE_BYTES);
+        final long page = number(environment, PAGE_SIZE, usual.pageBytes(), value -> value >= LEAST_PAGE_BYTES
+            && value <= PageLayout.MAX_PAGE_BYTES && Long.bitCount(value) == 1, "a power of two, in bytes, from "
+                + LEAST_PAGE_BYTES + " to " + PageLayout.MAX_PAGE_BYTES);
         final long bytes = number(environment, BUCKET_SIZE, usual.bucketBytes(),
             value -> value >= page && value <= PageLayout.MAX_BUCKET_BYTES && value % page == 0,
             "a positive multiple of " + PAGE_SIZE + ", which is " + page + ", in bytes, at most "
@@ -89,8 +90,8 @@ public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, bool
         try {
             return new PageLayout(root, buckets, page, bytes);
         } catch (final IllegalArgumentException e) {
-            throw new IllegalArgumentException(ROOT_DIR + " is '" + root + "'; it must be the absolute path of a folder, "
-                + "the same on all hosts, without '.' and '..' (" + e.getMessage() + ')' + WITHOUT, e);
+            throw new IllegalArgumentException(ROOT_DIR + " is '" + root + "'; it must be the absolute path of a folder"
+                + ", the same on all hosts, without '.' and '..' (" + e.getMessage() + ')' + WITHOUT, e);
         }
     }
 

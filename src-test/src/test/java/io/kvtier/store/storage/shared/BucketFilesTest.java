@@ -51,7 +51,8 @@ class BucketFilesTest {
         try (FileSystemAdapter files = PosixFiles.open(FileOpener.POSIX)) {
             final BucketFiles made = BucketFiles.prepare(layout(BUCKETS, 2), files);
 
-            assertEquals(IntStream.range(0, BUCKETS).mapToObj("bucket_%02x.data"::formatted).sorted().toList(), names());
+            assertEquals(IntStream.range(0, BUCKETS).mapToObj("bucket_%02x.data"::formatted).sorted().toList(),
+                names());
             assertEquals(folder + "/bucket_ff.data", made.states().get(255).path());
             assertTrue(made.states().stream().allMatch(state -> state.before() == 0 && state.size() == 2 * PAGE));
             assertEquals(2 * PAGE, Files.size(folder.resolve("bucket_a0.data")));

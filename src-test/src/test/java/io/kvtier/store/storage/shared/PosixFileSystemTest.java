@@ -162,7 +162,8 @@ class PosixFileSystemTest {
 
         @Test
         void shouldWaitForAnotherHostThatMakesTheFile() throws Exception {
-            try (FileSystemAdapter files = PosixFiles.open(opener); ExecutorService thread = Executors.newSingleThreadExecutor();
+            try (FileSystemAdapter files = PosixFiles.open(opener);
+                ExecutorService thread = Executors.newSingleThreadExecutor();
                 PosixFile other = PosixFile.open(path(), OpenMode.CREATE)) {
                 assertTrue(other.tryLock(true));
                 final Faults.Gate grown = faults.blockNext(Faults.Call.SIZE);
