@@ -184,7 +184,8 @@ public final class SharedDiskHealth {
                 ok(name, folder + " is of cluster " + marker.cluster() + ", volume " + marker.volume());
             } else {
                 add(name, State.BROKEN, folder + " is of cluster '" + marker.cluster() + "', and the master's is '"
-                    + cluster + "'", "name a folder of this cluster (" + ROOT_DIR + "), or mount the file system that is meant");
+                    + cluster + "'", "name a folder of this cluster (" + ROOT_DIR + "), or mount the file "
+                    + "system that is meant");
             }
         } catch (final StoreException | IllegalArgumentException e) {
             add(name, State.BROKEN, String.valueOf(e.getMessage()), "see there; or name another folder (" + ROOT_DIR
