@@ -425,7 +425,9 @@ final class SpaceTier {
     private void relieve(final long bytes, final long nowMs) {
         final long capacity = capacity();
         final long used = usedBytes();
-        if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
+        // Pages that rest are as good as free: else each allocation until they have would start another eviction.
+        final long kept = medium == Medium.DISTRIBUTED_DISK ? used - coming() : used;
+        if (kept + bytes <= highWatermark * capacity || highWatermark >= 1) {
             return;
         }
         final long low = (long) ((highWatermark - ratio) * capacity);
