@@ -95,7 +95,8 @@ class MasterMetricsTest {
             new MasterStats.Allocations(39, 40, 49),
             new MasterStats.Promoted(41, 42, 43, 44, 45, new MasterStats.Rejected(50, 51, 52)),
             new MasterStats.Probes(46, 47, 48, 53),
-            new MasterStats.GdsTotals(56, 57, 58, 59, new GdsCommand.GdsCounts(60, 61, 62, 63, 64, 65, 66)));
+            new MasterStats.GdsTotals(56, 57, 58, 59, new GdsCommand.GdsCounts(60, 61, 62, 63, 64, 65, 66),
+                new MasterStats.GdsTold(new GdsCommand.GdsWork(67, 68, 69, 70, 71, 72, 73, 74, 75, 76), 77, 78, 79)));
 
         @Override
         @SuppressWarnings("unchecked") // Everything else that is asked for is a list.
@@ -137,7 +138,11 @@ class MasterMetricsTest {
             kvtier_gds_capacity_bytes 57, kvtier_gds_allocated_bytes 58, kvtier_gds_replicas 59,
             kvtier_gds_puts_total 60, kvtier_gds_only_puts_total 61, kvtier_gds_adopted_total 62,
             kvtier_gds_refused_total 63, kvtier_gds_evictions_total 64, kvtier_gds_evicted_bytes_total 65,
-            kvtier_gds_settled_total 66,
+            kvtier_gds_settled_total 66, kvtier_gds_stored_total 67, kvtier_gds_only_stored_total 68,
+            kvtier_gds_written_bytes_total 69, kvtier_gds_reads_total 70, kvtier_gds_read_bytes_total 71,
+            kvtier_gds_no_room_total 72, kvtier_gds_put_refusals_total 73, kvtier_gds_write_failures_total 74,
+            kvtier_gds_read_failures_total 75, kvtier_gds_stale_reads_total 76, kvtier_gds_values 77,
+            kvtier_gds_uncertain_extents 78, kvtier_gds_compat_mode_storages 79,
             master_attempted_evictions_mem 33, master_successful_evictions_mem 34, master_evicted_size_bytes_mem 35,
             master_attempted_evictions_nof 36, master_successful_evictions_nof 37, master_evicted_size_bytes_nof 38,
             master_attempted_evictions_total 69, master_successful_evictions_total 71, master_evicted_size_bytes 73,

@@ -10,6 +10,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
+import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
@@ -130,6 +131,15 @@ public final class EmbeddedStore extends ClientStore {
         final EmbeddedMaster master) {
         return engines.offload().bytes() == 0 ? null : opened.keep(new GdsTier(engines.offload(), engines, clientId,
             master), GdsTier::close);
+    }
+
+    /** There are no pings here at whose rhythm the master would be told of the file. */
+    @Override
+    public MasterStats masterStats() {
+        if (parts().file() != null) {
+            parts().file().report();
+        }
+        return super.masterStats();
     }
 
     @Override

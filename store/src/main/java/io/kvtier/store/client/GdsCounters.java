@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What a client counts of its own file for GDS replicas. */
@@ -24,4 +25,10 @@ final class GdsCounters {
     final LongAdder refused = new LongAdder();
     /** Reads by a descriptor that leads nowhere any more. */
     final LongAdder stale = new LongAdder();
+
+    /** All of them, as the master is told; none is ever less than before. */
+    GdsWork sums() {
+        return new GdsWork(puts.sum(), onlyPuts.sum(), writtenBytes.sum(), hits.sum(), readBytes.sum(), noRoom.sum(),
+            refused.sum(), writeFailures.sum(), readFailures.sum(), stale.sum());
+    }
 }

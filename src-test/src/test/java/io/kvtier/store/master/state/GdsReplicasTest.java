@@ -478,6 +478,6 @@ class GdsReplicasTest {
         put("k", 0);
         final GdsCommand.GdsStorageInfo info = rig.apply(new GdsCommand.GdsStorages()).getFirst();
         assertEquals(new GdsCommand.GdsStorageInfo(MasterRig.ALICE, FILE, GENERATION, "host:9", 10 * UNIT, UNIT, 1,
-            new GdsCounts(1, 0, 0, 0, 0, 0, 0)), info);
+            new GdsCounts(1, 0, 0, 0, 0, 0, 0), GdsCommand.GdsWork.NONE, GdsCommand.GdsState.UNKNOWN), info);
     }
 }

@@ -36,6 +36,7 @@ final class GdsCommands {
             case GdsCommand.MakeGdsRoom room -> required(room.clientId()).tier().evictBytes(room.bytes(), nowMs);
             case GdsCommand.FetchGdsDrops fetch -> fetchDrops(fetch);
             case GdsCommand.GdsStorages ignored -> tiers.gds().list();
+            case GdsCommand.ReportGdsWork report -> report(report);
         };
     }
 
@@ -49,6 +50,12 @@ final class GdsCommands {
     private Ack unregister(final GdsCommand.UnregisterGdsStorage gone) {
         return tiers.gds().has(gone.clientId(), gone.storageId(), gone.generation())
             && tiers.gds().remove(gone.clientId()) ? Ack.OK : Ack.STALE;
+    }
+
+    private Ack report(final GdsCommand.ReportGdsWork report) {
+        return tiers.gds().has(report.clientId(), report.storageId(), report.generation())
+            && tiers.gds().find(report.clientId()).account().report(report.run(), report.work(), report.state())
+            ? Ack.OK : Ack.STALE;
     }
 
     private GdsStorage required(final UUID clientId) {

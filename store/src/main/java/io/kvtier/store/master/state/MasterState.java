@@ -293,7 +293,8 @@ public final class MasterState implements StateMachine {
             catalogue.groups(), tiers.disk().used(), reads.counted(),
             tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
             segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
-                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts()));
+                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts(),
+                tiers.gds().told()));
     }
 
     private long held() {
