@@ -64,6 +64,9 @@ public final class EmbeddedStore extends ClientStore {
         @Override
         public void spaceFreed() {
             pressure.signal();
+            if (file != null) {
+                file.lookAgain();
+            }
         }
     }
 
@@ -180,7 +183,7 @@ public final class EmbeddedStore extends ClientStore {
     public void close() {
         parts().gate().close();
         // Puts that wait for room look at the gate when they are woken.
-        signals.pressure.signal();
+        signals.spaceFreed();
         closing.lock();
         try {
             if (!released) {

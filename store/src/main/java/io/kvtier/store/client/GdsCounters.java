@@ -19,7 +19,7 @@ final class GdsCounters {
     final LongAdder writeFailures = new LongAdder();
     /** Reads that did. */
     final LongAdder readFailures = new LongAdder();
-    /** Puts that found no room in the file, and went to memory alone. */
+    /** Puts that found no room in the file, in time, and went to memory alone or nowhere. */
     final LongAdder noRoom = new LongAdder();
     /** Puts whose extent the master refused, or did not answer about. */
     final LongAdder refused = new LongAdder();

@@ -7,17 +7,23 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.storage.GdsReservation;
 import io.kvtier.store.storage.GdsStorageManager;
+import io.kvtier.transport.RareLog;
+import java.nio.file.Path;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Room in this client's own file for GDS replicas: frees what the master has dropped, and has it drop more.
+ * Room in this client's own file for GDS replicas: frees what the master has dropped, has it drop more, and keeps puts
+ * waiting that nothing else can hold.
  *
  * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> on the master, and on the disk where what was dropped has to be
- * written down before its extent is used again.
+ * written down before its extent is used again; a put that waits, until there is room.
  */
 final class GdsRoom {
     /** Extents that are fetched in one command. */
@@ -28,41 +34,115 @@ final class GdsRoom {
     private final UUID clientId;
     private final Master master;
     private final GdsStorageManager storage;
+    /** For people. */
+    private final Path file;
+    private final RareLog notes = new RareLog(System.getLogger(GdsRoom.class.getName()));
     /** Held while extents that the master has dropped are freed; before the storage's locks and the master's. */
     private final ReentrantLock dropping = new ReentrantLock();
     /** Up to which number they are freed; under the lock. */
     private long dropsDone;
+    /** Where puts wait. */
+    private final Pressure freed = new Pressure();
 
-    GdsRoom(final UUID clientId, final Master master, final GdsStorageManager storage) {
+    GdsRoom(final UUID clientId, final Master master, final GdsStorageManager storage, final Path file) {
+        this.file = file;
         this.clientId = clientId;
         this.master = master;
         this.storage = storage;
+        storage.whenRoom(freed::signal);
+    }
+
+    /**
+     * What looking for room came to.
+     *
+     * @param room null when there is none.
+     * @param more what the master said last; null when it was not asked.
+     */
+    private record Sought(GdsReservation room, GdsRoomReply more) {
+        static final Sought IN_VAIN = new Sought(null, new GdsRoomReply(0, false, 0));
+
+        boolean mayComeFree() {
+            return more == null || more.bytes() > 0 || more.mayComeFree();
+        }
     }
 
     /** Room for a value; asks the master to make some when there is none. Null when that was of no use. */
     GdsReservation take(final ObjectKey key, final long size) {
-        GdsReservation room = storage.reserve(key, size);
-        for (int tries = 0; room == null && tries < MOST_TRIES; tries++) {
-            if (!make(Units.taken(size, StoreConfig.UNIT_BYTES), tries > 0)) {
-                break;
-            }
-            room = storage.reserve(key, size);
+        return seekQuietly(key, size).room;
+    }
+
+    /** A put can do without, or has no room, when the master cannot be asked or the disk fails. */
+    private Sought seekQuietly(final ObjectKey key, final long size) {
+        try {
+            return seek(key, size);
+        } catch (final StoreException e) {
+            notes.warn("no room could be made in " + file, e::getMessage);
+            return Sought.IN_VAIN;
         }
-        return room;
+    }
+
+    private Sought seek(final ObjectKey key, final long size) {
+        GdsReservation room = storage.reserve(key, size);
+        GdsRoomReply more = null;
+        boolean goesOn = true;
+        for (int tries = 0; room == null && goesOn && tries < MOST_TRIES; tries++) {
+            if (tries > 0) {
+                more = master.apply(new GdsCommand.MakeGdsRoom(clientId, Units.taken(size, StoreConfig.UNIT_BYTES)));
+            }
+            final boolean freed = freeDropped() > 0;
+            // What was dropped can be used again only when that has been written down.
+            storage.flush();
+            goesOn = freed || more == null || more.bytes() > 0;
+            room = goesOn ? storage.reserve(key, size) : null;
+        }
+        return new Sought(room, more);
     }
 
     /**
-     * Frees what may be freed. What was dropped can be used again only when that has been written down.
+     * Waits for room for a value that nothing else can hold, as long as some may come free: something is being written,
+     * read after it was dropped, settled, written down, leased, or rests. Woken when an extent comes free or a value can
+     * be dropped, and when the next lease ends, of which nobody tells.
      *
-     * @param evict whether the master is to drop more.
-     * @return false when nothing more may go: all is leased, pinned, being written or being read.
+     * @param deadlineNanos until when, by {@link System#nanoTime()}.
+     * @return null when none can come free, or none did in time.
+     * @throws StoreException when the store is closed meanwhile, or the thread is interrupted: it stays interrupted.
      */
-    private boolean make(final long bytes, final boolean evict) {
-        final boolean evicted =
-            evict && master.<Long>apply(new GdsCommand.MakeGdsRoom(clientId, bytes)) > 0;
-        final boolean freed = freeDropped() > 0;
-        storage.flush();
-        return freed || evicted || !evict;
+    GdsReservation await(final PutStart command, final PutStarts starts, final long deadlineNanos) {
+        boolean waited = false;
+        while (true) {
+            final long seen = freed.epoch();
+            final Sought sought = seekQuietly(command.key(), command.size());
+            final boolean hope = sought != Sought.IN_VAIN
+                && (sought.mayComeFree() || storage.mayComeFree() || freed.epoch() != seen);
+            if (sought.room != null || !hope || deadlineNanos - System.nanoTime() <= 0) {
+                return sought.room;
+            }
+            if (starts.gate().isClosed()) {
+                throw ClientStore.closedException();
+            }
+            if (!waited) {
+                waited = true;
+                starts.counters().putWaits.increment();
+            }
+            await(command, seen, sought.more, deadlineNanos);
+        }
+    }
+
+    private void await(final PutStart command, final long seen, final GdsRoomReply more, final long deadlineNanos) {
+        final long now = System.nanoTime();
+        final long next = more == null || more.nextMs() == 0 ? Long.MAX_VALUE
+            : TimeUnit.MILLISECONDS.toNanos(more.nextMs());
+        try {
+            freed.await(seen, now + Math.min(next, deadlineNanos - now));
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw PutStarts.interrupted(command);
+        }
+    }
+
+    /** Has those who wait look again. */
+    void lookAgain() {
+        freed.signal();
     }
 
     /** Frees what the master has dropped, and tells it so; how many extents it named. */

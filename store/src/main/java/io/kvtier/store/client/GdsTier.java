@@ -17,6 +17,7 @@ import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.storage.Extent;
@@ -97,7 +98,7 @@ final class GdsTier implements AutoCloseable {
             this.storage = opened.keep(GdsStorageManager.open(new GdsStorageManager.Options(config.file(),
                 Units.down(config.bytes(), StoreConfig.UNIT_BYTES), config.warmRestart()), engine, engines.opener()),
                 GdsStorageManager::close);
-            this.space = new GdsRoom(clientId, master, storage);
+            this.space = new GdsRoom(clientId, master, storage, config.file());
             this.reports = new GdsReports(master, clientId, storage.storageId(), storage.generation());
             // Refuses a file that the transport which was asked for cannot open.
             Engines.gdsFile(engine, config).close();
@@ -180,21 +181,28 @@ final class GdsTier implements AutoCloseable {
      * @return the room, to be closed; null when there is none, or the value has no bytes.
      */
     GdsWrite reserve(final ObjectKey key, final long size) {
-        if (!holds(size)) {
-            return null;
-        }
-        GdsReservation room = null;
-        try {
-            room = space.take(key, size);
-        } catch (final StoreException e) {
-            // The put can do without.
-            notes.warn("no room could be made in " + config.file(), e::getMessage);
-        }
-        if (room == null) {
+        return holds(size) ? room(key, space.take(key, size)) : null;
+    }
+
+    /** Room for a value that nothing else can hold; as {@link GdsRoom#await}. */
+    GdsWrite awaitRoom(final PutStart command, final PutStarts starts, final long deadlineNanos) {
+        return room(command.key(), space.await(command, starts, deadlineNanos));
+    }
+
+    private GdsWrite room(final ObjectKey key, final GdsReservation room) {
+        return room == null ? null : new GdsWrite(this, key, room);
+    }
+
+    /** A put found no room here, now that it is over. */
+    void wentWithout(final long size) {
+        if (holds(size)) {
             counters.noRoom.increment();
-            return null;
         }
-        return new GdsWrite(this, key, room);
+    }
+
+    /** Something has changed that puts which wait for room here may want to know. */
+    void lookAgain() {
+        space.lookAgain();
     }
 
     /** Whether a value has a place in the file, were that empty. */

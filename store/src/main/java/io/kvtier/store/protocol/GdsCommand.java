@@ -120,7 +120,18 @@ public sealed interface GdsCommand<R> extends Command<R> {
      * @param clientId the owner.
      * @param bytes    how much is needed.
      */
-    record MakeGdsRoom(UUID clientId, long bytes) implements GdsCommand<Long> {
+    record MakeGdsRoom(UUID clientId, long bytes) implements GdsCommand<GdsRoomReply> {
+    }
+
+    /**
+     * What became of the wish for room.
+     *
+     * @param bytes       of the extents of what is dropped.
+     * @param mayComeFree whether more may go by itself or be dropped later: what is leased, being written, or rests
+     *                    after it was dropped. What goes is among the drops.
+     * @param nextMs      milliseconds until the next lease ends, when more can be dropped; 0 when none runs.
+     */
+    record GdsRoomReply(long bytes, boolean mayComeFree, long nextMs) {
     }
 
     /**

@@ -37,6 +37,7 @@ import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
@@ -387,8 +388,8 @@ final class RecordedMessages {
             "91 91 92 09 03");
         row(116, new MakeGdsRoom(CLIENT, 70_000),
             "92 92 01 02 ce00011170",
-            8192L,
-            "91 cd2000");
+            new GdsRoomReply(8192, true, 300),
+            "93 cd2000 c3 cd012c");
         row(117, new FetchGdsDrops(CLIENT, 64, 5),
             "93 92 01 02 40 05",
             new GdsDrops(List.of(new GdsDrop(8192, 9), new GdsDrop(0, 10)), 7),

@@ -28,6 +28,7 @@ final class LentSegment {
     private int failedProbes;
     private PlacedReplica first;
     private long replicas;
+    private long resting;
     private GdsStorage gds;
 
     /** A segment in which nothing is allocated before {@code openFromMs}. */
@@ -109,6 +110,20 @@ final class LentSegment {
 
     long replicas() {
         return replicas;
+    }
+
+    /** Takes note of ranges here that rest, or do no more. */
+    void rests(final int more) {
+        resting += more;
+    }
+
+    /** Ranges that will be free in time. */
+    long resting() {
+        return resting;
+    }
+
+    boolean hasResting() {
+        return resting > 0;
     }
 
     PlacedReplica first() {

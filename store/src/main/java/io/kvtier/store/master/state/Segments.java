@@ -46,6 +46,7 @@ final class Segments implements AutoCloseable {
         private long capacity;
         private long used;
         private long largest;
+        private long resting;
     }
 
     /**
@@ -170,7 +171,9 @@ final class Segments implements AutoCloseable {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
-        resting.removeIf(replica -> replica.segment() == segment);
+        if (resting.removeIf(replica -> replica.segment() == segment)) {
+            totals.get(segment.medium()).resting -= segment.resting();
+        }
         if (segment.gds() == null) {
             placement.remove(segment);
         }
@@ -217,6 +220,7 @@ final class Segments implements AutoCloseable {
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
             resting.add(replica);
+            rests(replica, 1);
         } else {
             freeNow(replica);
         }
@@ -230,15 +234,22 @@ final class Segments implements AutoCloseable {
                 .orElse(Long.MAX_VALUE);
         }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
-            freeNow(resting.remove());
+            final PlacedReplica rested = resting.remove();
+            rests(rested, -1);
+            freeNow(rested);
             woken = true;
         }
         return woken;
     }
 
-    /** Whether ranges or whole segments rest that will be free in time. */
-    boolean hasResting() {
-        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
+    private void rests(final PlacedReplica replica, final int more) {
+        replica.segment().rests(more);
+        totals.get(replica.segment().medium()).resting += more;
+    }
+
+    /** Whether ranges of a medium, or whole segments, rest that will be free in time. */
+    boolean hasResting(final Medium medium) {
+        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE;
     }
 
     private void freeNow(final PlacedReplica replica) {

@@ -5,6 +5,7 @@ import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
@@ -43,7 +44,7 @@ final class GdsMessages {
                 settled.forEach(one -> e.array(2).number(one.replicaId()).number(one.version()));
             }, d -> d.records(Integer.MAX_VALUE, s -> new Settlement(s.number(), s.number())))),
             Method.of(116, MakeGdsRoom.class, false, Message.of((e, room) -> e.array(2).uuid(room.clientId())
-                .number(room.bytes()), d -> new MakeGdsRoom(d.uuid(), d.count())), CommonMessages.NUMBER),
+                .number(room.bytes()), d -> new MakeGdsRoom(d.uuid(), d.count())), room()),
             Method.of(117, FetchGdsDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
                 .number(fetch.max()).number(fetch.done()),
                 d -> new FetchGdsDrops(d.uuid(), d.count(Integer.MAX_VALUE), d.number())), drops()),
@@ -87,6 +88,12 @@ final class GdsMessages {
             settle.extents().forEach(one -> extent(e.array(4).key(one.key()), one.extent()).number(one.replicaId()));
         }, d -> new SettleGdsExtents(d.uuid(), d.records(Integer.MAX_VALUE,
             u -> new UnsettledExtent(u.key(), extent(u), u.has() ? u.number() : 0))));
+    }
+
+    /** An older master does not say whether to wait: then it is of no use. */
+    private static Message<GdsRoomReply> room() {
+        return Message.of((e, room) -> e.array(3).number(room.bytes()).flag(room.mayComeFree()).number(room.nextMs()),
+            d -> new GdsRoomReply(d.number(), d.has() && d.flag(), d.has() ? d.count() : 0));
     }
 
     private static Message<GdsDrops> drops() {
