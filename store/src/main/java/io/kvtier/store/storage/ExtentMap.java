@@ -60,6 +60,7 @@ final class ExtentMap implements AutoCloseable {
     private final List<Ending> endings = new ArrayList<>();
     private final long[] counts = new long[State.values().length];
     private ExtentJournal journal = ExtentJournal.NONE;
+    private Runnable whenRoom = () -> { };
     private long reservations;
     private long leases;
     private long deferredFrees;
@@ -85,6 +86,11 @@ final class ExtentMap implements AutoCloseable {
     /** Who is told what has to be written down, from now on. */
     void tell(final ExtentJournal who) {
         change(() -> journal = who);
+    }
+
+    /** Who is told, under the lock, that an extent is free, or can be given up from now on. */
+    void tellRoom(final Runnable who) {
+        change(() -> whenRoom = who);
     }
 
     /** Takes in what an index says, oldest first; of two values that overlap the younger stays. Returns what stayed. */
@@ -352,6 +358,12 @@ final class ExtentMap implements AutoCloseable {
         });
     }
 
+    /** Whether something is under way that ends in an extent that is free, or can be given up. */
+    boolean mayComeFree() {
+        return ask(() -> count(State.RESERVED) + count(State.OFFERED) + count(State.ACCEPTED) + count(State.UNSETTLED)
+            + count(State.DROPPED) > 0);
+    }
+
     long used() {
         return ask(() -> {
             finishEndings();
@@ -424,6 +436,7 @@ final class ExtentMap implements AutoCloseable {
         entry.write = null;
         moveLast(entry, State.COMMITTED);
         journal.stored(entry);
+        whenRoom.run();
         return true;
     }
 
@@ -467,6 +480,7 @@ final class ExtentMap implements AutoCloseable {
         if (!allocator.free(entry.extent.offset(), entry.extent.bytes())) {
             throw new IllegalStateException("the allocator does not know the extent of " + entry.key);
         }
+        whenRoom.run();
     }
 
     /** The extent that an answer to an offer is about; null when it is not there as it was offered. */

@@ -138,7 +138,12 @@ final class SpaceTier {
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
     boolean mayComeFree() {
-        return held > 0 || segments.hasResting();
+        return held > 0 || (only == null ? segments.hasResting(medium) : only.hasResting());
+    }
+
+    /** When the next lease ends here, unless it is prolonged; the end of time when none runs. */
+    long nextLeaseEndMs() {
+        return order.nextLeaseEndMs();
     }
 
     /** The writer is done with a replica: it becomes one of its object's, readable. */
