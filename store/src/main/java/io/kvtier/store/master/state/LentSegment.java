@@ -99,6 +99,11 @@ final class LentSegment {
         return status != Status.UNMOUNTING;
     }
 
+    /** Whether every client can read what lies in it. */
+    boolean isForAll() {
+        return gds == null || gds.isForAll();
+    }
+
     long capacity() {
         return allocator.capacityBytes();
     }

@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
@@ -14,6 +15,7 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.TaskCommand;
@@ -117,6 +119,8 @@ public final class MasterState implements StateMachine {
             case SegmentCommand<?> segment -> segment(segment, nowMs);
             case DiskCommand<?> disk -> disk(disk, nowMs);
             case GdsCommand<?> gds -> gdsCommands.apply(gds, nowMs);
+            case PageCommand<?> ignored -> throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE,
+                "this master has no page mode");
             case AdminCommand<?> admin -> admin(admin, nowMs);
             case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);

@@ -462,8 +462,9 @@ final class SpaceTier {
     }
 
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
-        final boolean onlyCopy = !hasCopyBeside(victim.entry());
-        final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
+        final boolean onlyCopy = !hasCopyBeside(victim.entry(), false);
+        final boolean onlyForAll = onlyCopy || !hasCopyBeside(victim.entry(), true);
+        final PlacedReplica saved = onlyForAll && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
         evicted.object();
         PlacedReplica replica = victim.first();
         while (replica != null) {
@@ -486,11 +487,15 @@ final class SpaceTier {
         }
     }
 
-    /** Whether there is a copy elsewhere, and not on what is just being swept. */
-    private boolean hasCopyBeside(final ObjectEntry entry) {
+    /**
+     * Whether there is a copy elsewhere, and not on what is just being swept.
+     *
+     * @param forAll one that every client can read.
+     */
+    private boolean hasCopyBeside(final ObjectEntry entry, final boolean forAll) {
         for (final Medium other : MEDIA) {
             final Residency beside = other == medium ? null : entry.residency(other);
-            if (beside != null && beside.isReadable()) {
+            if (beside != null && (forAll ? beside.isForAll() : beside.isReadable())) {
                 return true;
             }
         }
