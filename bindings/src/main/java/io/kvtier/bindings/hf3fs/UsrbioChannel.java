@@ -21,13 +21,14 @@ import java.util.concurrent.locks.ReentrantLock;
  * {@linkplain UsrbioException#uncertain() uncertain}: a write may still change the file. The caller's memory is its own
  * again at once; the lane is set aside with its shared memory and the file's registration until the client has ended
  * its entries, and is looked at again by each later transfer. When all lanes are set aside, a transfer is refused with
- * EBUSY instead of waiting for what may never come.
+ * EBUSY instead of waiting for what may never come. With {@link UsrbioOptions#awaitWrites} a write is waited for
+ * instead, and told in the log, until this is closed.
  *
  * <p><b>Threading:</b> thread-safe; as many transfers as there are lanes run at the same time, others wait for one.
  * <b>Lifetime:</b> {@link #close()} refuses what comes, lets what runs come to its end, and waits for lanes that were
  * set aside as {@link IoRing#close()} does. <b>Blocking:</b> a transfer waits for the client of 3FS in native code and
- * cannot be interrupted, so run it on a platform thread. <b>Allocation:</b> none on the heap for a transfer that
- * succeeds, but for the first of a lane.
+ * cannot be interrupted, so run it on a platform thread. <b>Allocation:</b> on the heap, nothing that grows with the
+ * bytes.
  */
 public final class UsrbioChannel implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(UsrbioChannel.class.getName());
@@ -45,7 +46,7 @@ public final class UsrbioChannel implements AutoCloseable {
     private int lanes;
     private int mostLanes;
     private int inUse;
-    private boolean closed;
+    private volatile boolean closed;
 
     private UsrbioChannel(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options) {
         this.usrbio = usrbio;
@@ -65,7 +66,7 @@ public final class UsrbioChannel implements AutoCloseable {
      */
     public static UsrbioChannel open(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options) {
         final UsrbioChannel channel = new UsrbioChannel(usrbio, mountPoint, options);
-        channel.idle.push(new UsrbioLane(usrbio, mountPoint, options));
+        channel.idle.push(new UsrbioLane(usrbio, mountPoint, options, channel::isClosed));
         channel.lanes = 1;
         return channel;
     }
@@ -83,16 +84,30 @@ public final class UsrbioChannel implements AutoCloseable {
      * @throws IllegalStateException when this, the file or the memory is closed.
      */
     public long read(final Hf3fsFile file, final MemorySegment target, final long offset) {
-        if (target.isReadOnly()) {
+        return read(file, List.of(target), offset);
+    }
+
+    /**
+     * Reads consecutive bytes of a file into several pieces of memory, many of which fit into one block, until they are
+     * full or the file ends.
+     *
+     * @param file    a registered file, opened for reading.
+     * @param targets filled in order.
+     * @param offset  where in the file, in bytes.
+     * @return bytes read over all pieces, as for {@link #read(Hf3fsFile, MemorySegment, long)}.
+     */
+    public long read(final Hf3fsFile file, final List<MemorySegment> targets, final long offset) {
+        if (targets.stream().anyMatch(MemorySegment::isReadOnly)) {
             throw new IllegalArgumentException("the memory to read into is read-only");
         }
-        checkRange(file, target.byteSize(), offset);
+        final Pieces pieces = new Pieces(targets);
+        checkRange(file, pieces.byteSize(), offset);
         // Held over all of it: a file that is closed meanwhile is let go of at the end, and not between two blocks.
         file.retain();
         try {
             final UsrbioLane lane = take();
             try {
-                return lane.read(file, target, offset);
+                return lane.read(file, pieces, offset);
             } finally {
                 giveBack(lane);
             }
@@ -111,12 +126,24 @@ public final class UsrbioChannel implements AutoCloseable {
      * @throws IllegalStateException when this, the file or the memory is closed.
      */
     public void write(final Hf3fsFile file, final MemorySegment source, final long offset) {
-        checkRange(file, source.byteSize(), offset);
+        write(file, List.of(source), offset);
+    }
+
+    /**
+     * Writes several pieces of memory to consecutive bytes of a file, many of which fit into one block.
+     *
+     * @param file    a registered file, opened for writing.
+     * @param sources taken in order.
+     * @param offset  where in the file, in bytes.
+     */
+    public void write(final Hf3fsFile file, final List<MemorySegment> sources, final long offset) {
+        final Pieces pieces = new Pieces(sources);
+        checkRange(file, pieces.byteSize(), offset);
         file.retain();
         try {
             final UsrbioLane lane = take();
             try {
-                lane.write(file, source, offset);
+                lane.write(file, pieces, offset);
             } finally {
                 giveBack(lane);
             }
@@ -176,6 +203,10 @@ public final class UsrbioChannel implements AutoCloseable {
         }
     }
 
+    private boolean isClosed() {
+        return closed;
+    }
+
     private static void checkRange(final Hf3fsFile file, final long length, final long offset) {
         if (offset < 0 || offset > Long.MAX_VALUE - length) {
             throw new IllegalArgumentException("offset " + offset + ", length " + length + " of " + file.path());
@@ -189,7 +220,7 @@ public final class UsrbioChannel implements AutoCloseable {
                 return lane;
             }
             try {
-                return new UsrbioLane(usrbio, mountPoint, options);
+                return new UsrbioLane(usrbio, mountPoint, options, this::isClosed);
             } catch (final RuntimeException | Error e) {
                 if (!doWithFewer(e)) {
                     throw e;

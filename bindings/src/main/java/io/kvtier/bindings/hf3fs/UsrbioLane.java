@@ -1,8 +1,8 @@
 package io.kvtier.bindings.hf3fs;
 
 import io.kvtier.bindings.posix.Errno;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * What one transfer needs: shared memory of so many blocks, and a ring for each direction, the second made when it is
@@ -13,9 +13,13 @@ import java.util.concurrent.TimeUnit;
  * then {@link #settle()} must have returned true before the next one. <b>Blocking:</b> a transfer waits for the client.
  */
 final class UsrbioLane implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(UsrbioLane.class.getName());
+
     private final Usrbio usrbio;
     private final String mountPoint;
     private final UsrbioOptions options;
+    /** Whether the channel is closed, and nobody waits any longer for what is not heard of. */
+    private final BooleanSupplier closed;
     private final IoVector vector;
     private IoRing readRing;
     private IoRing writeRing;
@@ -33,11 +37,15 @@ final class UsrbioLane implements AutoCloseable {
     private long next;
     private long end;
     private RuntimeException failure;
+    /** Whether a wait failed: what is outstanding stays so. */
+    private boolean deaf;
 
-    UsrbioLane(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options) {
+    UsrbioLane(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options,
+        final BooleanSupplier closed) {
         this.usrbio = usrbio;
         this.mountPoint = mountPoint;
         this.options = options;
+        this.closed = closed;
         from = new long[options.depth()];
         length = new int[options.depth()];
         done = new int[options.depth()];
@@ -47,7 +55,7 @@ final class UsrbioLane implements AutoCloseable {
     }
 
     /** Bytes from the start that were read; what of the memory is behind them is anything. */
-    long read(final Hf3fsFile file, final MemorySegment target, final long offset) {
+    long read(final Hf3fsFile file, final Pieces target, final long offset) {
         if (readRing == null) {
             readRing = IoRing.create(usrbio, mountPoint, ringOptions(true));
         }
@@ -55,7 +63,7 @@ final class UsrbioLane implements AutoCloseable {
         return end;
     }
 
-    void write(final Hf3fsFile file, final MemorySegment source, final long offset) {
+    void write(final Hf3fsFile file, final Pieces source, final long offset) {
         if (writeRing == null) {
             writeRing = IoRing.create(usrbio, mountPoint, ringOptions(false));
         }
@@ -101,19 +109,23 @@ final class UsrbioLane implements AutoCloseable {
         }
     }
 
-    private void transfer(final IoRing ring, final boolean read, final Hf3fsFile file, final MemorySegment memory,
+    private void transfer(final IoRing ring, final boolean read, final Hf3fsFile file, final Pieces memory,
         final long offset) {
         begin(memory.byteSize());
         while (true) {
             if (prepareMost(ring, read, file, memory, offset) > 0) {
-                ring.submit();
+                submit(ring);
             }
             if (ring.outstanding() == 0) {
                 break;
             }
-            final int ended = ring.await(1, TimeUnit.MILLISECONDS.toNanos(options.silenceMs()));
+            final int ended = await(ring);
             if (ended == 0) {
-                throw silent(ring, read, file, memory.byteSize(), offset);
+                final UsrbioException silent = silent(ring, read, file, memory.byteSize(), offset);
+                if (read || deaf || !options.awaitWrites() || closed.getAsBoolean()) {
+                    throw silent;
+                }
+                LOG.log(System.Logger.Level.WARNING, "still waiting: {0}", silent.getMessage());
             }
             for (int i = 0; i < ended; i++) {
                 final int slot = (int) ring.userData(i);
@@ -130,10 +142,31 @@ final class UsrbioLane implements AutoCloseable {
         }
     }
 
+    /** The client may carry out what it was not told of, so that is waited for all the same. */
+    private void submit(final IoRing ring) {
+        try {
+            ring.submit();
+        } catch (final UsrbioException e) {
+            fail(e);
+        }
+    }
+
+    /** Entries that have ended; none after a silence, and none from a ring that cannot be waited for. */
+    private int await(final IoRing ring) {
+        try {
+            return ring.await(1, TimeUnit.MILLISECONDS.toNanos(options.silenceMs()));
+        } catch (final UsrbioException e) {
+            fail(e);
+            deaf = true;
+            return 0;
+        }
+    }
+
     private void begin(final long bytes) {
         next = 0;
         end = bytes;
         failure = null;
+        deaf = false;
         againCount = 0;
         freeCount = 0;
         for (int slot = free.length - 1; slot >= 0; slot--) {
@@ -145,7 +178,7 @@ final class UsrbioLane implements AutoCloseable {
      * Prepares entries while there are slots, and none after a failure. What goes wrong is kept: entries that are in
      * flight are waited for first.
      */
-    private int prepareMost(final IoRing ring, final boolean read, final Hf3fsFile file, final MemorySegment memory,
+    private int prepareMost(final IoRing ring, final boolean read, final Hf3fsFile file, final Pieces memory,
         final long offset) {
         int prepared = 0;
         try {
@@ -176,16 +209,16 @@ final class UsrbioLane implements AutoCloseable {
         return prepared;
     }
 
-    private void beginBlock(final int slot, final boolean read, final MemorySegment memory) {
+    private void beginBlock(final int slot, final boolean read, final Pieces memory) {
         from[slot] = next;
         length[slot] = (int) Math.min(options.blockBytes(), end - next);
         done[slot] = 0;
         if (!read) {
-            MemorySegment.copy(memory, next, vector.segment(), slotOffset(slot), length[slot]);
+            memory.copyTo(next, vector.segment(), slotOffset(slot), length[slot]);
         }
     }
 
-    private void endRead(final int slot, final long result, final Hf3fsFile file, final MemorySegment target,
+    private void endRead(final int slot, final long result, final Hf3fsFile file, final Pieces target,
         final long offset) {
         free[freeCount++] = slot;
         if (failure != null || !checkResult(slot, result, true, file, offset)) {
@@ -196,7 +229,7 @@ final class UsrbioLane implements AutoCloseable {
             end = Math.min(end, from[slot] + result);
         }
         try {
-            MemorySegment.copy(vector.segment(), slotOffset(slot), target, from[slot], result);
+            target.copyFrom(from[slot], vector.segment(), slotOffset(slot), result);
         } catch (final RuntimeException e) {
             fail(e);
         }

@@ -1,6 +1,7 @@
 package io.kvtier.bindings.hf3fs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +11,7 @@ import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.SimulatedUsrbio;
+import io.kvtier.kit.Threads;
 import io.kvtier.kit.UsrbioFaults.Call;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -18,6 +20,9 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -95,7 +100,7 @@ class UsrbioAbandonedTest {
         final Map<NativeTag, Long> before = handles();
         final long abandoned = Usrbio.abandonedRings();
         final UsrbioChannel channel = UsrbioChannel.open(usrbio, simulated.mount().toString(),
-            new UsrbioOptions(2, 2, BLOCK, 1_000, -1));
+            new UsrbioOptions(2, 2, BLOCK, 1_000, false, -1));
         final Hf3fsFile file = registered();
         final MemorySegment memory = MemorySegment.ofArray(new byte[2 * BLOCK]);
         channel.write(file, memory, 0);
@@ -110,5 +115,26 @@ class UsrbioAbandonedTest {
         // Of two lanes one is left: its memory and its ring for reads, but not the one for writes.
         checkLeft(before, 1, 1, 1);
         channel.close();
+    }
+
+    @Test
+    void shouldWaitForAWriteNoLongerWhenTheChannelIsClosed() throws Exception {
+        final Map<NativeTag, Long> before = handles();
+        final UsrbioChannel channel = UsrbioChannel.open(usrbio, simulated.mount().toString(),
+            new UsrbioOptions(1, 2, BLOCK, 1_000, true, -1));
+        final Hf3fsFile file = registered();
+        simulated.faults().loseNth(Call.WRITE_ENTRY, 1);
+        final CountDownLatch waiting = new CountDownLatch(50);
+        simulated.onWait(waiting::countDown);
+        final CompletableFuture<Void> write =
+            Threads.start(() -> channel.write(file, MemorySegment.ofArray(new byte[BLOCK]), 0));
+        waiting.await();
+
+        channel.close();
+
+        final ExecutionException ended = assertThrows(ExecutionException.class, write::get);
+        assertTrue(assertInstanceOf(UsrbioException.class, ended.getCause()).uncertain());
+        file.close();
+        checkLeft(before, 1, 1, 1);
     }
 }

@@ -135,7 +135,7 @@ class UsrbioChannelProperties {
         void run(final List<Step> steps) {
             final Usrbio usrbio = simulated.usrbio();
             try (UsrbioChannel channel = UsrbioChannel.open(usrbio, simulated.mount().toString(),
-                new UsrbioOptions(2, 3, BLOCK, 1_000, -1));
+                new UsrbioOptions(2, 3, BLOCK, 1_000, false, -1));
                 PosixFile opened = PosixFile.open(path.toString(), OpenMode.READ_WRITE);
                 Hf3fsFile file = Hf3fsFile.register(usrbio, opened)) {
                 for (final Step step : steps) {

@@ -31,7 +31,7 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     private static final int BLOCK = 4096;
     private static final int DEPTH = 3;
     private static final int FILE_BYTES = 20 * BLOCK + 100;
-    private static final UsrbioOptions OPTIONS = new UsrbioOptions(2, DEPTH, BLOCK, 5_000, -1);
+    private static final UsrbioOptions OPTIONS = new UsrbioOptions(2, DEPTH, BLOCK, 5_000, false, -1);
 
     private Path path;
     private byte[] content;
@@ -116,6 +116,58 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     }
 
     @Test
+    void shouldMoveManyPiecesInFewBlocks() throws IOException {
+        final byte[] bytes = PatternBytes.of(11, 3 * BLOCK);
+        final List<MemorySegment> sources = new ArrayList<>();
+        final List<MemorySegment> targets = new ArrayList<>();
+        for (int from = 0; from < bytes.length; from += 1000) {
+            final int to = Math.min(bytes.length, from + 1000);
+            sources.add(MemorySegment.ofArray(bytes).asSlice(from, to - from));
+            sources.add(MemorySegment.NULL);
+            targets.add(MemorySegment.ofArray(new byte[to - from]));
+        }
+
+        channel.write(file, sources, 7);
+        assertEquals(bytes.length, channel.read(file, targets, 7));
+
+        assertEquals(6, simulated.faults().count(Call.PREP));
+        int from = 0;
+        for (final MemorySegment target : targets) {
+            assertArrayEquals(Arrays.copyOfRange(bytes, from, from + (int) target.byteSize()),
+                PatternBytes.copyOf(target));
+            from += (int) target.byteSize();
+        }
+        System.arraycopy(bytes, 0, content, 7, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+    }
+
+    @Test
+    void shouldWaitForWritesOnAndOnWhereThatIsAskedFor() throws IOException {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.faults().loseNth(Call.WRITE_ENTRY, 2);
+        final long begun = usrbio.clock().nanoTime();
+        final long enough = 3 * 5_000_000_000L;
+        simulated.onWait(() -> {
+            if (usrbio.clock().nanoTime() - begun > enough) {
+                simulated.hear();
+            }
+        });
+        final byte[] bytes = PatternBytes.of(6, 3 * BLOCK);
+
+        patient.write(file, MemorySegment.ofArray(bytes), 0);
+
+        assertTrue(usrbio.clock().nanoTime() - begun > enough);
+        System.arraycopy(bytes, 0, content, 0, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+        simulated.onWait(() -> { });
+        simulated.faults().loseNth(Call.READ_ENTRY, 1);
+        assertTrue(assertThrows(UsrbioException.class,
+            () -> patient.read(file, MemorySegment.ofArray(bytes), 0)).uncertain());
+        simulated.hear();
+    }
+
+    @Test
     void shouldGoOnWhereAWriteWasShort() throws IOException {
         simulated.faults().nth(Call.WRITE_ENTRY, 2, 10).nth(Call.WRITE_ENTRY, 5, BLOCK - 1).nth(Call.WRITE_ENTRY, 6, 1);
         final byte[] bytes = PatternBytes.of(9, 7 * BLOCK + 3);
@@ -174,6 +226,32 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
         }
         assertEquals(0, channel.lanesSetAside());
         assertArrayEquals(content, read(0, FILE_BYTES));
+    }
+
+    @Test
+    void shouldWaitForWhatTheClientWasNotToldOf() {
+        simulated.faults().nth(Call.SUBMIT, 1, -Errno.EINVAL);
+        final long ended = simulated.faults().count(Call.WRITE_ENTRY);
+
+        final UsrbioException failed = assertThrows(UsrbioException.class,
+            () -> channel.write(file, MemorySegment.ofArray(content).asSlice(0, 2 * BLOCK), 0));
+
+        assertEquals("hf3fs_submit_ios", failed.call());
+        assertEquals(ended + 2, simulated.faults().count(Call.WRITE_ENTRY));
+        assertEquals(0, channel.lanesSetAside());
+    }
+
+    @Test
+    void shouldSetALaneAsideThatCannotBeWaitedFor() {
+        simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
+
+        final UsrbioException failed = assertThrows(UsrbioException.class, () -> read(0, BLOCK));
+
+        assertTrue(failed.uncertain());
+        assertEquals("hf3fs_wait_for_ios", ((UsrbioException) failed.getSuppressed()[0]).call());
+        assertEquals(1, channel.lanesSetAside());
+        assertArrayEquals(content, read(0, FILE_BYTES));
+        assertEquals(0, channel.lanesSetAside());
     }
 
     @Test

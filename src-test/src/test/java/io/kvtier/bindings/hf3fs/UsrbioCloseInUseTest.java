@@ -70,7 +70,7 @@ class UsrbioCloseInUseTest extends OverSimulatedUsrbio {
     }
 
     private UsrbioChannel channel() {
-        return UsrbioChannel.open(usrbio, mount(), new UsrbioOptions(2, 2, BLOCK, 5_000, -1));
+        return UsrbioChannel.open(usrbio, mount(), new UsrbioOptions(2, 2, BLOCK, 5_000, false, -1));
     }
 
     private void transfer(final UsrbioChannel channel, final Hf3fsFile file) {

@@ -9,6 +9,7 @@ import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.kit.NotExercised;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -29,14 +30,12 @@ class UsrbioTest extends OverSimulatedUsrbio {
     void shouldSayWhyThereIsNoLibraryAndWhatToDo() {
         final Availability found = Usrbio.availability();
 
-        // Where it is there, the rest of the tests says what it is worth.
-        if (!found.available()) {
-            assertTrue(found.reason().contains("libhf3fs_api_shared.so"), found.reason());
-            assertFalse(found.remedy().isBlank());
-            final IllegalStateException refused = assertThrows(IllegalStateException.class, Usrbio::system);
-            assertTrue(refused.getMessage().contains(found.reason()) && refused.getMessage().contains(found.remedy()),
-                refused.getMessage());
-        }
+        NotExercised.require("no-usrbio", !found.available(), "this machine has libhf3fs_api_shared.so");
+        assertTrue(found.reason().contains("libhf3fs_api_shared.so"), found.reason());
+        assertFalse(found.remedy().isBlank());
+        final IllegalStateException refused = assertThrows(IllegalStateException.class, Usrbio::system);
+        assertTrue(refused.getMessage().contains(found.reason()) && refused.getMessage().contains(found.remedy()),
+            refused.getMessage());
     }
 
     @Test
