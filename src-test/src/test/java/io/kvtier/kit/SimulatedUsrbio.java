@@ -37,12 +37,12 @@ import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /**
- * The USRBIO library of 3FS and the client behind it, over a folder that stands for a mounted 3FS, called as the library
- * is: each function is C code (an upcall) of the name and type of {@code hf3fs_usrbio.h}, found by its name. By the
- * sources of 3FS: which arguments are refused and how, slots that count until they are reaped, batches, one thread at a
- * time, links that are left behind. What would crash, hang or corrupt is a {@linkplain #problems() problem}. Files are
- * real, shared memory is a mapped file, entries are carried out when they are waited for (the last first), and a wait
- * in vain takes no time but moves the clock. Everything is under one lock.
+ * The USRBIO library of 3FS and the client behind it, over a folder that stands for a mounted 3FS, called as the
+ * library is: each function is C code (an upcall) of the name and type of {@code hf3fs_usrbio.h}, found by its name. By
+ * the sources of 3FS: which arguments are refused and how, slots that count until they are reaped, batches, one thread
+ * at a time, links that are left behind. What would crash, hang or corrupt is a {@linkplain #problems() problem}. Files
+ * are real, shared memory is a mapped file, entries are carried out when they are waited for (the last first), and a
+ * wait in vain takes no time but moves the clock. Everything is under one lock.
  */
 public final class SimulatedUsrbio implements AutoCloseable {
     /** Offsets of the header's structs, as a C compiler lays them out; not those of the code under test. */

@@ -29,15 +29,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <h2>Closing</h2>
  *
- * <p>{@link #close()} waits for what is outstanding, until nothing was heard for {@link #CLOSE_SILENCE_MS}. What is left
- * then may still be carried out: the ring, and the memory and files of these entries, are leaked deliberately, counted
- * in {@link Usrbio#abandonedRings()} and by their tags, and close throws. Entries of a batch that is not full are never
- * begun, and not waited for.
+ * <p>{@link #close()} waits for what is outstanding, until nothing was heard for {@link #CLOSE_SILENCE_MS}. What is
+ * left then may still be carried out: the ring, and the memory and files of these entries, are leaked deliberately,
+ * counted in {@link Usrbio#abandonedRings()} and by their tags, and close throws. Entries of a batch that is not full
+ * are never begun, and not waited for.
  *
  * <p><b>Threading:</b> one thread at a time, which need not be the same; a second one is refused while the first is
  * inside. The library itself checks nothing of it. <b>Lifetime:</b> after close every method throws
- * {@link IllegalStateException}, but for a second close. <b>Blocking:</b> waiting does, and cannot be interrupted, so it
- * belongs on a platform thread; making and closing wait for the client. A wait that is running is prolonged when
+ * {@link IllegalStateException}, but for a second close. <b>Blocking:</b> waiting does, and cannot be interrupted, so
+ * it belongs on a platform thread; making and closing wait for the client. A wait that is running is prolonged when
  * somebody sets the machine's time of day back. <b>Allocation:</b> preparing, submitting and waiting allocate nothing
  * on the heap.
  */

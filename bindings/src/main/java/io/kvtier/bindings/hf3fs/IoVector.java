@@ -17,16 +17,16 @@ import java.util.UUID;
 
 /**
  * Owner of memory shared with the client of 3FS ({@code struct hf3fs_iov}): the only memory that entries of a ring can
- * name. It is a file in {@code /dev/shm}, which the library makes readable and writable for everybody whom the process's
- * umask lets, and which the client registers with its network.
+ * name. It is a file in {@code /dev/shm}, which the library makes readable and writable for everybody whom the
+ * process's umask lets, and which the client registers with its network.
  *
- * <p>Its pages are taken at once, so that a {@code /dev/shm} that is too small is an error here, and not a signal at the
- * first access. Sizes that would end the process inside the library are refused before the call.
+ * <p>Its pages are taken at once, so that a {@code /dev/shm} that is too small is an error here, and not a signal at
+ * the first access. Sizes that would end the process inside the library are refused before the call.
  *
- * <p><b>Threading:</b> thread-safe; who uses which bytes when is the users' to agree. <b>Lifetime:</b> every entry holds
- * it until it has been reaped; {@link #close()} returns at once, and the memory goes when the last entry has ended,
- * after which each access through the segment throws {@link IllegalStateException}. <b>Blocking:</b> making and closing
- * wait for the client, which pins or lets go of all of it.
+ * <p><b>Threading:</b> thread-safe; who uses which bytes when is the users' to agree. <b>Lifetime:</b> every entry
+ * holds it until it has been reaped; {@link #close()} returns at once, and the memory goes when the last entry has
+ * ended, after which each access through the segment throws {@link IllegalStateException}. <b>Blocking:</b> making and
+ * closing wait for the client, which pins or lets go of all of it.
  */
 @SuppressWarnings("restricted")
 public final class IoVector implements AutoCloseable {

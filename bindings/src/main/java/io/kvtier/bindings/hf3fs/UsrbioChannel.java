@@ -79,8 +79,8 @@ public final class UsrbioChannel implements AutoCloseable {
      * @param offset where in the file, in bytes.
      * @return bytes read; less than the memory's size only when the file ended there. What of the memory is behind them
      *         is undefined.
-     * @throws UsrbioException       when an entry failed; ETIMEDOUT when nothing was heard, EBUSY when nothing was heard
-     *                               on any lane before.
+     * @throws UsrbioException       when an entry failed; ETIMEDOUT when nothing was heard, EBUSY when nothing was
+     *                               heard on any lane before.
      * @throws IllegalStateException when this, the file or the memory is closed.
      */
     public long read(final Hf3fsFile file, final MemorySegment target, final long offset) {

@@ -9,8 +9,9 @@ import java.util.function.BooleanSupplier;
  * first needed. A transfer is cut into blocks; each has a slot of the shared memory from when it is prepared until it
  * is reaped, so the caller's memory is only ever touched by the calling thread, whatever the client of 3FS does late.
  *
- * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> the caller has a hold on the file; a transfer that throws may leave entries outstanding;
- * then {@link #settle()} must have returned true before the next one. <b>Blocking:</b> a transfer waits for the client.
+ * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> the caller has a hold on the file; a transfer that throws
+ * may leave entries outstanding: then {@link #settle()} must have returned true before the next one. <b>Blocking:</b> a
+ * transfer waits for the client.
  */
 final class UsrbioLane implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(UsrbioLane.class.getName());

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is left, and counted, when nothing is heard of entries until the end. It is left on purpose, in this JVM too. */
+/** What is left, and counted, when nothing is heard of entries until the end. It is left on purpose, here too. */
 class UsrbioAbandonedTest {
     private static final int BLOCK = 4096;
 

@@ -25,9 +25,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * 3FS past FUSE: what is in files goes through USRBIO, by memory that is shared with the client of 3FS; names, sizes and
- * growth go through the mount, as on any file system. Bytes are copied once on each side of that memory, by the calling
- * thread or by one of a few of its own.
+ * 3FS past FUSE: what is in files goes through USRBIO, by memory that is shared with the client of 3FS; names, sizes
+ * and growth go through the mount, as on any file system. Bytes are copied once between a caller's memory and the
+ * shared one, by the calling thread or by one of a few of its own.
  *
  * <p>A read of which nothing is heard for half a minute fails, and its memory is the caller's again. A write of which
  * nothing is heard may still change the file, so it does not end, and is told in the log, until something is heard or
