@@ -100,9 +100,9 @@ public final class IoRing implements AutoCloseable {
             result = functions.iorCreate(struct, text.allocateFrom(mountPoint), options.entries(), options.read(),
                 options.batch(), options.batchTimeoutMs(), options.numa(), options.flags());
         }
-        if (result < 0) {
+        if (result != 0) {
             IovLink.removeLeftover(mountPoint, struct, options);
-            throw new UsrbioException("hf3fs_iorcreate4", -result, mountPoint + ", " + options);
+            throw new UsrbioException("hf3fs_iorcreate4", Math.abs(result), mountPoint + ", " + options);
         }
         final int there = functions.ioEntries(struct);
         if (there < options.entries()) {
@@ -270,7 +270,9 @@ public final class IoRing implements AutoCloseable {
             }
             functions.iorDestroy(struct);
             NativeResources.released(NativeTag.USRBIO_RING, byteSize);
-            IovLink.removeLeftover(mountPoint, struct, options);
+            if (options.flags() > 1) {
+                IovLink.removeLeftover(mountPoint, struct, options);
+            }
             entries.endAll();
         } finally {
             busy.set(false);

@@ -79,9 +79,7 @@ public final class IoVector implements AutoCloseable {
         try (Arena text = Arena.ofConfined()) {
             result = functions.iovCreate(struct, text.allocateFrom(mountPoint), byteSize, blockBytes, numa);
         }
-        if (result < 0) {
-            throw new UsrbioException("hf3fs_iovcreate", -result, text(mountPoint, byteSize, blockBytes));
-        }
+        check("hf3fs_iovcreate", result, struct, text(mountPoint, byteSize, blockBytes));
         final IoVector vector = new IoVector(functions, mountPoint, struct, byteSize, blockBytes);
         try {
             vector.takePages();
@@ -121,9 +119,7 @@ public final class IoVector implements AutoCloseable {
             name.asByteBuffer().putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits());
             result = functions.iovOpen(struct, name, text.allocateFrom(mountPoint), byteSize, blockBytes, -1);
         }
-        if (result < 0) {
-            throw new UsrbioException("hf3fs_iovopen", -result, id + ", " + text(mountPoint, byteSize, blockBytes));
-        }
+        check("hf3fs_iovopen", result, struct, id + ", " + text(mountPoint, byteSize, blockBytes));
         return new IoVector(functions, mountPoint, struct, byteSize, blockBytes);
     }
 
@@ -264,6 +260,13 @@ public final class IoVector implements AutoCloseable {
         if (byteSize < 1 || blockBytes < 0 || blockBytes > byteSize) {
             throw new IllegalArgumentException("shared memory of " + byteSize + " bytes in blocks of " + blockBytes
                 + ": it needs at least 1 byte, and blocks from 0 (one) to all of it");
+        }
+    }
+
+    /** Also where the library says 0: it logs before it reads errno, which the log may have set to that. */
+    private static void check(final String call, final int result, final MemorySegment struct, final String detail) {
+        if (result != 0 || struct.get(ValueLayout.JAVA_LONG, UsrbioLayout.IOV_BASE) == 0) {
+            throw new UsrbioException(call, result == 0 ? Errno.EIO : Math.abs(result), detail);
         }
     }
 
