@@ -143,7 +143,8 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
         throw wrong(name, text.get(), allowed);
     }
 
-    private static boolean flag(final Environment environment, final String name, final boolean byDefault) {
+    /** A truth value; also of others who are read as these are. */
+    static boolean flag(final Environment environment, final String name, final boolean byDefault) {
         final String text = environment.get(name).orElse(byDefault ? "1" : "0");
         return switch (text.toLowerCase(Locale.ROOT)) {
             case "1", "true" -> true;
@@ -157,7 +158,7 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
             + WITHOUT);
     }
 
-    private static IllegalArgumentException wrong(final String name, final String value, final String allowed) {
+    static IllegalArgumentException wrong(final String name, final String value, final String allowed) {
         return new IllegalArgumentException(name + " is '" + value + "'; it must be " + allowed);
     }
 }

@@ -534,14 +534,16 @@ final class RecordedMessages {
         row(96, new Statistics(),
             "90",
             new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
-                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 8, 9), new MasterStats.EvictionRuns(1, 2, 3),
+                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), new MasterStats.EvictionRuns(1, 2, 3),
                 new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8, 9),
                 new MasterStats.Promoted(1, 2, 3, 4, 5, new MasterStats.Rejected(6, 7, 8)),
                 new MasterStats.Probes(6, 7, 8, 9),
-                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11))),
-            "dc0020 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
-                + "99 01 02 03 04 05 06 07 08 09 93 01 02 03 93 04 05 06 93 07 08 09"
-                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b");
+                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11)),
+                new MasterStats.PageTotals(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, new MasterStats.Hot(12, 13, 14))),
+            "dc0021 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "9b 01 02 03 04 05 06 07 08 09 0a 0b 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b"
+                + "9c 01 02 03 04 05 06 07 08 09 0a 0b 93 0c 0d 0e");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",
             new EvictReply(20, 1 << 20),

@@ -175,8 +175,9 @@ class WireRecordedTest {
         assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
         assertEquals(new MasterStats.Promoted(1, 2, 3, 4, 5, MasterStats.Rejected.NONE), grouped.promoted());
         assertEquals(new MasterStats.Probes(6, 7, 8, 0), grouped.probes());
-        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0), grouped.gets());
+        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0), grouped.gets());
         assertEquals(MasterStats.GdsTotals.NONE, grouped.gds());
+        assertEquals(MasterStats.PageTotals.NONE, grouped.pages());
         assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),

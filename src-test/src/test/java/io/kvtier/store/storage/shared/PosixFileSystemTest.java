@@ -53,16 +53,11 @@ class PosixFileSystemTest {
     private static final int BLOCK = 4096;
     private static final int FILE = 1 << 20;
 
-    private static FileSystemAdapter calls(final FileOpener opener) {
-        return new PosixFileSystem(opener,
-            TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(opener, 2, true))));
-    }
-
     @Nested
     class SystemCalls extends FileSystemAdapterContract {
         @Override
         FileSystemAdapter open() {
-            return calls(FileOpener.POSIX);
+            return PosixFiles.open(FileOpener.POSIX);
         }
     }
 
@@ -93,7 +88,7 @@ class PosixFileSystemTest {
         @ValueSource(longs = {1, 2, 3, 4, 5})
         void shouldGoOnAfterShortAndInterruptedCalls(final long seed) {
             final byte[] bytes = PatternBytes.of(seed, 300_001);
-            try (FileSystemAdapter files = calls(opener); Arena arena = Arena.ofShared()) {
+            try (FileSystemAdapter files = PosixFiles.open(opener); Arena arena = Arena.ofShared()) {
                 files.grow(path(), FILE);
                 faults.randomShort(seed);
                 try (SharedFile file = files.open(path())) {
@@ -110,7 +105,7 @@ class PosixFileSystemTest {
         /** A part of a block in the page cache is what another host's write would be lost to. */
         @Test
         void shouldWritePastThePageCacheAlone() {
-            try (FileSystemAdapter files = calls(new DirectAlone(opener)); Arena arena = Arena.ofShared()) {
+            try (FileSystemAdapter files = PosixFiles.open(new DirectAlone(opener)); Arena arena = Arena.ofShared()) {
                 files.grow(path(), FILE);
                 try (SharedFile file = files.open(path())) {
                     for (final int size : new int[] {1, BLOCK - 1, BLOCK + 1, 70_000}) {
@@ -126,7 +121,7 @@ class PosixFileSystemTest {
         @ParameterizedTest
         @EnumSource(value = Faults.Call.class, names = {"READ", "WRITE", "SYNC"})
         void shouldTellWhatFailedAndGoOnAfterwards(final Faults.Call call) {
-            try (FileSystemAdapter files = calls(opener); Arena arena = Arena.ofShared()) {
+            try (FileSystemAdapter files = PosixFiles.open(opener); Arena arena = Arena.ofShared()) {
                 files.grow(path(), FILE);
                 try (SharedFile file = files.open(path())) {
                     final List<MemorySegment> memory = List.of(arena.allocate(BLOCK, BLOCK));
@@ -150,7 +145,7 @@ class PosixFileSystemTest {
         /** What was made stays: another host may have taken it by then. */
         @Test
         void shouldNotRemoveOrCutWhatCouldNotBeGrown() throws IOException {
-            try (FileSystemAdapter files = calls(opener)) {
+            try (FileSystemAdapter files = PosixFiles.open(opener)) {
                 files.grow(path(), 3 * BLOCK);
                 Files.write(Path.of(path()), PatternBytes.of(1, 3 * BLOCK));
                 faults.failAlways(Faults.Call.PREALLOCATE, Errno.ENOSPC);
@@ -167,7 +162,8 @@ class PosixFileSystemTest {
 
         @Test
         void shouldWaitForAnotherHostThatMakesTheFile() throws Exception {
-            try (FileSystemAdapter files = calls(opener); ExecutorService thread = Executors.newSingleThreadExecutor();
+            try (FileSystemAdapter files = PosixFiles.open(opener);
+                ExecutorService thread = Executors.newSingleThreadExecutor();
                 PosixFile other = PosixFile.open(path(), OpenMode.CREATE)) {
                 assertTrue(other.tryLock(true));
                 final Faults.Gate grown = faults.blockNext(Faults.Call.SIZE);
@@ -183,7 +179,7 @@ class PosixFileSystemTest {
         @Test
         void shouldSayWhereTheCacheCannotBePassed() throws IOException {
             faults.refuseDirect();
-            try (FileSystemAdapter files = calls(opener)) {
+            try (FileSystemAdapter files = PosixFiles.open(opener)) {
                 final Availability answer = files.pastTheCache(folder.toString());
                 assertFalse(answer.available());
                 assertTrue(answer.reason().contains("O_DIRECT"), answer::reason);
@@ -197,7 +193,7 @@ class PosixFileSystemTest {
         @Test
         void shouldSayWhetherRoomIsReserved() throws IOException {
             final Path sparse = folder.resolve("sparse");
-            try (FileSystemAdapter files = calls(opener);
+            try (FileSystemAdapter files = PosixFiles.open(opener);
                 FileChannel channel = FileChannel.open(sparse, StandardOpenOption.CREATE,
                     StandardOpenOption.WRITE)) {
                 channel.write(ByteBuffer.wrap(new byte[] {1}), FILE - 1L);
@@ -208,7 +204,7 @@ class PosixFileSystemTest {
 
         @Test
         void shouldKeepBytesWhenManyWriteBesideEachOther() {
-            try (FileSystemAdapter files = calls(opener); Arena arena = Arena.ofShared()) {
+            try (FileSystemAdapter files = PosixFiles.open(opener); Arena arena = Arena.ofShared()) {
                 files.grow(path(), FILE);
                 final byte[] expected = new byte[16 * BLOCK];
                 try (SharedFile file = files.open(path())) {

@@ -337,6 +337,9 @@ final class Writes {
         if (write.replicas().isEmpty()) {
             forget(write);
         }
+        if (settings.pages().offloadAtPut()) {
+            tiers.memory().copyDown(entry, nowMs);
+        }
         return Ack.OK;
     }
 

@@ -33,7 +33,7 @@ final class Numbers {
     static final Numbering<ReplicaStatus> REPLICA_STATUS = Numbering.withUnknown(ReplicaStatus.REMOVED,
         List.of(ReplicaStatus.PROCESSING, ReplicaStatus.COMPLETE, ReplicaStatus.REMOVED));
     static final Numbering<Medium> MEDIUM = Numbering.of(List.of(Medium.MEMORY, Medium.NOF,
-        Medium.GDS));
+        Medium.GDS, Medium.DISTRIBUTED_DISK));
     /** A status of a later version is none that may be read or allocated in. */
     static final Numbering<Status> SEGMENT_STATUS =
         Numbering.withUnknown(Status.UNMOUNTING, List.of(Status.OK, Status.DRAINING, Status.DRAINED,

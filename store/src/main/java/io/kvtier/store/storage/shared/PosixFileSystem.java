@@ -161,7 +161,7 @@ public final class PosixFileSystem implements FileSystemAdapter {
         }
     }
 
-    /** True as well where there are no locks: then the layout that the marker file names has to do. */
+    /** True as well where there are no locks: then it has to do that the master takes clients of one layout only. */
     private static boolean tryLock(final PosixFile file) {
         try {
             return file.tryLock(true);
