@@ -107,7 +107,8 @@ class PagesTest {
                 new ReplicaDescriptor.DistributedDisk(LAST, PAGE, PAGE)),
                 allocations.stream().map(PageAllocation::place).toList());
             assertEquals(List.of(Ack.OK, Ack.OK), pages.rig.apply(new PageCommand.NotifyDistributedDiskSuccess(ALICE,
-                List.of(value(requests.get(0), allocations.get(0), 1), value(requests.get(1), allocations.get(1), 2)))));
+                List.of(value(requests.get(0), allocations.get(0), 1),
+                    value(requests.get(1), allocations.get(1), 2)))));
             pages.rig.apply(new ObjectCommand.Remove(keys.get(0), true));
             final List<PageMapping> left = pages.rig.apply(new PageCommand.BatchGetDistributedPageMapping(keys));
             assertEquals(PageMapping.NONE, left.get(0));
@@ -393,7 +394,7 @@ class PagesTest {
             final StoreException refusal = assertThrows(StoreException.class,
                 () -> pages.rig.apply(new PageCommand.MountDistributedDisk(CAROL, other)));
             assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
-            assertTrue(refusal.getMessage().contains("folder /mnt/n instead of /mnt/m, page size 8192 instead of 4096;"),
+            assertTrue(refusal.getMessage().contains("folder /mnt/n instead of /mnt/m, page size 8192 instead of 4096"),
                 refusal.getMessage());
             assertTrue(refusal.getMessage().contains("MOONCAKE_DISTRIBUTED_*"), refusal.getMessage());
         }

@@ -300,7 +300,8 @@ final class Segments implements AutoCloseable {
         final List<SegmentInfo> infos = new ArrayList<>();
         // Clients of earlier versions know no other media than these.
         Stream.concat(mounted.values().stream(), dying.values().stream())
-            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF).forEach(segment -> infos.add(info(segment)));
+            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF)
+            .forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 
