@@ -155,41 +155,21 @@ final class PageModel {
 
     private void put(final boolean replace) {
         final ObjectKey key = key();
-        final PutStartReply reply = rig.apply(new ObjectCommand.PutStart(CLIENTS.get(random.nextInt(2)), ++attempts,
-            key, 1 + random.nextInt(4 * (int) PageRig.PAGE), PutOptions.DEFAULT, false));
-        if (reply instanceof PutStartReply.Started started) {
-            end(key, started);
-        } else if (replace && !rig.apply(new ObjectCommand.Query(key)).replicas().isEmpty()) {
-            replace(key);
-        }
-    }
-
-    private void replace(final ObjectKey key) {
+        // Nobody replaces a value while it is copied.
         final boolean copied = promoters.stream().anyMatch(promoter -> promoter.key().equals(key));
-        if (!copied && rig.apply(new ObjectCommand.PutStart(MasterRig.ALICE, ++attempts, key,
-            1 + random.nextInt(4 * (int) PageRig.PAGE), PutOptions.DEFAULT, true))
-            instanceof PutStartReply.Started started) {
-            end(key, started);
-        }
-    }
-
-    private void end(final ObjectKey key, final PutStartReply.Started started) {
-        for (final UUID client : List.of(MasterRig.ALICE, MasterRig.BOB)) {
-            try {
-                rig.apply(new ObjectCommand.PutEnd(client, key, started.version(), ObjectCommand.Scope.ALL, true,
-                    started.version()));
-                return;
-            } catch (final io.kvtier.store.StoreException e) {
-                // It was the other one's.
-            }
+        final UUID client = CLIENTS.get(random.nextInt(2));
+        final PutStartReply reply = rig.apply(new ObjectCommand.PutStart(client, ++attempts, key,
+            1 + random.nextInt(4 * (int) PageRig.PAGE), PutOptions.DEFAULT, replace && !copied));
+        if (reply instanceof PutStartReply.Started started) {
+            rig.apply(new ObjectCommand.PutEnd(client, key, started.version(), ObjectCommand.Scope.ALL,
+                random.nextBoolean(), started.version()));
         }
     }
 
     /** Pages for a value without an offload task. */
     private void allocate() {
-        final ReadReply object;
         final ObjectKey key = key();
-        object = rig.apply(new ObjectCommand.Query(key));
+        final ReadReply object = rig.apply(new ObjectCommand.Query(key));
         if (object.found()) {
             begin(client(), new PageRequest(key, object.version(), object.size(), 0), null);
         }
