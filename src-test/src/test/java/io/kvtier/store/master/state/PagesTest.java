@@ -297,6 +297,20 @@ class PagesTest {
         }
     }
 
+    /** The files are nobody's, also not of one who calls himself so. */
+    @Test
+    void shouldNotLoseTheFilesWithAClientThatHasNoId() {
+        try (PageRig pages = new PageRig()) {
+            pages.shared(ALICE, "k", 1);
+            pages.rig.ping(new UUID(0, 0), "host");
+            pages.rig.silence(new UUID(0, 0));
+            pages.rig.advance(CLIENT_TTL_MS);
+            assertEquals(1, MasterRig.replicas(pages.rig.query("k"), ReplicaType.DISTRIBUTED_DISK));
+            assertEquals(4, pages.used().size());
+            assertEquals(PageRig.LAYOUT.capacity(), pages.rig.stats().pages().capacity());
+        }
+    }
+
     @Test
     void shouldLeaveCompleteValuesWhenAClientUnmounts() {
         try (PageRig pages = new PageRig()) {

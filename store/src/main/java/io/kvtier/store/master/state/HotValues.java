@@ -69,8 +69,8 @@ final class HotValues {
     /** A value was found by somebody who wants to read it. */
     void read(final ObjectEntry entry, final long nowMs) {
         final MasterSettings.Promotion when = settings.pages().promotion();
-        if (!when.onHit() || !settings.pages().isOn() || hits.read(entry.key()) < when.threshold()
-            || !isWanted(entry, entry.record().version()) || waiting.containsKey(entry.key())
+        if (!when.onHit() || entry.residency(Medium.DISTRIBUTED_DISK) == null
+            || hits.read(entry.key()) < when.threshold() || !isWanted(entry, entry.record().version()) || waiting.containsKey(entry.key())
             || given.containsKey(entry.key())) {
             return;
         }
