@@ -57,6 +57,8 @@ public record StoreStats(long objects, TierStats memory, TierStats disk, long mi
      * @param puts       values written there beside memory.
      * @param onlyPuts   values written there alone, since there was no memory for them.
      * @param unsettled  extents of which this store does not know whether the master has them; it asks until it does.
+     *                   And those that a device may still use, of whose transfer nothing was heard: they stay taken
+     *                   until the process ends.
      * @param way        what moves the bytes, and in which mode, in words: whether GPUDirect Storage goes by way of the
      *                   processor's memory, for one.
      * @param faults     what did not go well.

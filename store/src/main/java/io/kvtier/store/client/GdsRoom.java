@@ -100,8 +100,8 @@ final class GdsRoom {
 
     /**
      * Waits for room for a value that nothing else can hold, as long as some may come free: something is being written,
-     * read after it was dropped, settled, written down, leased, or rests. Woken when an extent comes free or a value can
-     * be dropped, and when the next lease ends, of which nobody tells.
+     * read after it was dropped, settled, written down, leased, or rests. Woken when an extent comes free or a value
+     * can be dropped, and when the next lease ends, of which nobody tells.
      *
      * @param deadlineNanos until when, by {@link System#nanoTime()}.
      * @return null when none can come free, or none did in time.

@@ -427,7 +427,7 @@ final class GdsTier implements AutoCloseable {
         return new StoreStats.GdsStats(
             new StoreStats.TierStats(now.capacityBytes(), now.usedBytes(), counters.hits.sum(),
                 counters.readBytes.sum(), counters.writtenBytes.sum(), atMaster.evictions()),
-            now.committed(), counters.puts.sum(), counters.onlyPuts.sum(), now.unsettled(), way(),
+            now.committed(), counters.puts.sum(), counters.onlyPuts.sum(), now.unsettled() + now.lost(), way(),
             new StoreStats.GdsFaults(counters.noRoom.sum(), counters.refused.sum(), counters.writeFailures.sum(),
                 counters.readFailures.sum(), counters.stale.sum()));
     }
@@ -437,7 +437,7 @@ final class GdsTier implements AutoCloseable {
         final TransportKind mover = config.transport().kind();
         final HostDetour detour = engine.capabilities().stream().filter(one -> one.kind() == mover)
             .map(Capability::detour).findFirst().orElse(HostDetour.NONE);
-        return new GdsState(now.usedBytes(), now.committed(), now.unsettled(), detour, way());
+        return new GdsState(now.usedBytes(), now.committed(), now.unsettled() + now.lost(), detour, way());
     }
 
     private String way() {

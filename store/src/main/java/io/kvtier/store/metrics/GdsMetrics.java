@@ -61,7 +61,8 @@ final class GdsMetrics {
         WORK.forEach(one -> families.counter(ALL + one.name, one.count.applyAsLong(told.work()), one.help));
         families.gauge("kvtier_gds_values", told.values(), "Values in files that their owners can read.");
         families.gauge("kvtier_gds_uncertain_extents", told.uncertain(),
-            "Extents of which their owners do not know whether the master has them.");
+            "Extents of which their owners do not know whether the master has them, or whether a device still uses "
+                + "them.");
         families.gauge("kvtier_gds_compat_mode_storages", told.detours(),
             "Files to which all bytes of GPUs go through memory of the host, in cuFile's compatibility mode.");
     }
@@ -82,7 +83,8 @@ final class GdsMetrics {
             "Bytes that this client has taken in its file, those that the master does not know of included.",
             one -> one.state().used());
         clients.gauge("uncertain_extents",
-            "Extents of which this client does not know whether the master has them.",
+            "Extents of which this client does not know whether the master has them, or whether a device still uses "
+                + "them.",
             one -> one.state().uncertain());
         clients.gauge("compat_mode", "1 when all bytes of this client's GPUs go to its file through memory of the "
             + "host, in cuFile's compatibility mode.", one -> one.state().detour() == HostDetour.ALWAYS ? 1 : 0);

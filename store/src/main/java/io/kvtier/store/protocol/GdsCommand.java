@@ -246,7 +246,8 @@ public sealed interface GdsCommand<R> extends Command<R> {
      *
      * @param used      bytes taken in it, by whatever.
      * @param values    values in it that can be read.
-     * @param uncertain extents of which the owner does not know whether the master has them.
+     * @param uncertain extents of which the owner does not know whether the master has them, or whether a device still
+     *                  uses them.
      * @param detour    whether what moves the bytes of a GPU takes them through memory of the host.
      * @param way       what moves the bytes, in words.
      */

@@ -165,7 +165,8 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      *
      * @param work      what was done with the files that are registered and those that were before.
      * @param values    values that can be read, in those that are registered.
-     * @param uncertain extents of these of which the owners do not know whether the master has them.
+     * @param uncertain extents of these of which the owners do not know whether the master has them, or whether a
+     *                  device still uses them.
      * @param detours   how many of these have all bytes of GPUs go through memory of the host.
      */
     public record GdsTold(GdsCommand.GdsWork work, long values, long uncertain, long detours) {

@@ -459,6 +459,8 @@ public final class GdsTransport implements Transport {
             callers.close();
             driver.close();
         }
-        own.forEach(CudaContext::close);
+        if (driver == null || driver.lost() == 0) {
+            own.forEach(CudaContext::close);
+        }
     }
 }
