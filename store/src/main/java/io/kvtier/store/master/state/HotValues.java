@@ -70,7 +70,8 @@ final class HotValues {
     void read(final ObjectEntry entry, final long nowMs) {
         final MasterSettings.Promotion when = settings.pages().promotion();
         if (!when.onHit() || entry.residency(Medium.DISTRIBUTED_DISK) == null
-            || hits.read(entry.key()) < when.threshold() || !isWanted(entry, entry.record().version()) || waiting.containsKey(entry.key())
+            || hits.read(entry.key()) < when.threshold() || !isWanted(entry, entry.record().version())
+            || waiting.containsKey(entry.key())
             || given.containsKey(entry.key())) {
             return;
         }
