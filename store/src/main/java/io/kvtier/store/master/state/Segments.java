@@ -182,12 +182,9 @@ final class Segments implements AutoCloseable {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
-        final Totals sums = totals.get(segment.medium());
-        resting.removeIf(replica -> {
-            final boolean there = replica.segment() == segment;
-            sums.resting -= there ? replica.allocated() : 0;
-            return there;
-        });
+        if (resting.removeIf(replica -> replica.segment() == segment)) {
+            totals.get(segment.medium()).resting -= segment.resting();
+        }
         if (segment.gds() == null) {
             placement.remove(segment);
         }
@@ -234,7 +231,7 @@ final class Segments implements AutoCloseable {
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
             resting.add(replica);
-            totals.get(replica.segment().medium()).resting += replica.allocated();
+            rests(replica, 1);
         } else {
             freeNow(replica);
         }
@@ -249,16 +246,21 @@ final class Segments implements AutoCloseable {
         }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
             final PlacedReplica rested = resting.remove();
-            totals.get(rested.segment().medium()).resting -= rested.allocated();
+            rests(rested, -1);
             freeNow(rested);
             woken = true;
         }
         return woken;
     }
 
-    /** Whether ranges or whole segments rest that will be free in time. */
-    boolean hasResting() {
-        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
+    private void rests(final PlacedReplica replica, final int more) {
+        replica.segment().rests(more);
+        totals.get(replica.segment().medium()).resting += more;
+    }
+
+    /** Whether ranges of a medium, or whole segments, rest that will be free in time. */
+    boolean hasResting(final Medium medium) {
+        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE;
     }
 
     private void freeNow(final PlacedReplica replica) {

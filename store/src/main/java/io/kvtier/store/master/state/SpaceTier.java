@@ -138,7 +138,12 @@ final class SpaceTier {
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
     boolean mayComeFree() {
-        return held > 0 || segments.hasResting();
+        return held > 0 || (only == null ? segments.hasResting(medium) : only.hasResting());
+    }
+
+    /** When the next lease ends here, unless it is prolonged; the end of time when none runs. */
+    long nextLeaseEndMs() {
+        return order.nextLeaseEndMs();
     }
 
     /** The writer is done with a replica: it becomes one of its object's, readable. */
@@ -501,8 +506,9 @@ final class SpaceTier {
     }
 
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
-        final boolean onlyCopy = !hasCopyBeside(victim.entry());
-        final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
+        final boolean onlyCopy = !hasCopyBeside(victim.entry(), false);
+        final boolean onlyForAll = onlyCopy || !hasCopyBeside(victim.entry(), true);
+        final PlacedReplica saved = onlyForAll && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
         evicted.object();
         PlacedReplica replica = victim.first();
         while (replica != null) {
@@ -525,11 +531,11 @@ final class SpaceTier {
         }
     }
 
-    /** Whether there is a copy elsewhere, and not on what is just being swept. */
-    private boolean hasCopyBeside(final ObjectEntry entry) {
+    /** Whether there is a copy elsewhere, one that every client can read or any, and not on what is being swept. */
+    private boolean hasCopyBeside(final ObjectEntry entry, final boolean forAll) {
         for (final Medium other : MEDIA) {
             final Residency beside = other == medium ? null : entry.residency(other);
-            if (beside != null && beside.isReadable()) {
+            if (beside != null && (forAll ? beside.isForAll() : beside.isReadable())) {
                 return true;
             }
         }
