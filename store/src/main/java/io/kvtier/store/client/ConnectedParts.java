@@ -32,9 +32,9 @@ import org.agrona.concurrent.UnsafeBuffer;
  *
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
- * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas; none
- * waits for another. <b>Lifetime:</b> closed by one thread at
- * a time; as often as it takes.
+ * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas and
+ * tells what is done with it; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
+ * takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
@@ -161,7 +161,6 @@ final class ConnectedParts {
 
     /** Lends what there is to lend, and begins to work. When this throws, {@link #close} takes back what was lent. */
     void start() {
-        mount();
         liveness.start();
         lentDevices.start(liveness::isSettled);
         if (serves) {
@@ -207,6 +206,11 @@ final class ConnectedParts {
             }
 
             @Override
+            public void mount() {
+                ConnectedParts.this.mount();
+            }
+
+            @Override
             public void remount() {
                 mount();
                 if (serves) {
@@ -219,6 +223,9 @@ final class ConnectedParts {
                 segments.sweep();
                 devices.sweep();
                 owners.sweep(System.nanoTime());
+                if (file != null) {
+                    file.reportSoon();
+                }
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }

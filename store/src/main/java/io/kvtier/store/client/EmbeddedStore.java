@@ -10,6 +10,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
+import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
@@ -63,6 +64,9 @@ public final class EmbeddedStore extends ClientStore {
         @Override
         public void spaceFreed() {
             pressure.signal();
+            if (file != null) {
+                file.lookAgain();
+            }
         }
     }
 
@@ -132,6 +136,15 @@ public final class EmbeddedStore extends ClientStore {
             master), GdsTier::close);
     }
 
+    /** There are no pings here at whose rhythm the master would be told of the file. */
+    @Override
+    public MasterStats masterStats() {
+        if (parts().file() != null) {
+            parts().file().report();
+        }
+        return super.masterStats();
+    }
+
     @Override
     void removed(final ObjectKey key, final long version) {
         if (parts().disk() != null) {
@@ -170,7 +183,7 @@ public final class EmbeddedStore extends ClientStore {
     public void close() {
         parts().gate().close();
         // Puts that wait for room look at the gate when they are woken.
-        signals.pressure.signal();
+        signals.spaceFreed();
         closing.lock();
         try {
             if (!released) {

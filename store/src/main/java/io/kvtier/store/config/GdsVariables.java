@@ -1,5 +1,6 @@
 package io.kvtier.store.config;
 
+import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.transport.TransportKind;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -43,8 +44,8 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
     /** What holds where nothing is said: no file, and so no GDS offload. */
     public static final GdsVariables DEFAULT = new GdsVariables(null, 0, TransportKind.GDS, 0.95, 0.85, true, true);
 
-    private static final long LEAST_BYTES = 4096;
-    private static final long MOST_BYTES = 16L << 40;
+    private static final long LEAST_BYTES = ExtentAllocator.DEFAULT_UNIT_BYTES;
+    private static final long MOST_BYTES = ExtentAllocator.MAX_CAPACITY_BYTES;
     private static final String WITHOUT = "; or set " + ENABLED + " to 0";
 
     /**

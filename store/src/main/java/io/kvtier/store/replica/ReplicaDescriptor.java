@@ -1,5 +1,6 @@
 package io.kvtier.store.replica;
 
+import io.kvtier.alloc.extent.ExtentAllocator;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Objects;
@@ -72,7 +73,7 @@ public sealed interface ReplicaDescriptor {
     record Gds(UUID ownerClientId, UUID storageId, long storageGeneration, long valueOffset, long valueSize,
                long allocatedSize) implements ReplicaDescriptor {
         /** What direct I/O and cuFile want offsets and lengths to be multiples of. */
-        public static final long UNIT_BYTES = 4096;
+        public static final long UNIT_BYTES = ExtentAllocator.DEFAULT_UNIT_BYTES;
 
         /**
          * Validates.

@@ -124,7 +124,7 @@ final class SpaceTier {
 
     private void refund(final PlacedReplica replica) {
         if (medium == Medium.MEMORY) {
-            if (replica.isLeaving()) {
+            if (replica.isOffloading()) {
                 tenants.leaving(replica.owner().key().tenant(), -replica.size());
             }
             tenants.refund(replica.owner().key().tenant(), replica.size());
@@ -138,7 +138,12 @@ final class SpaceTier {
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
     boolean mayComeFree() {
-        return held > 0 || segments.hasResting();
+        return held > 0 || (only == null ? segments.hasResting(medium) : only.hasResting());
+    }
+
+    /** When the next lease ends here, unless it is prolonged; the end of time when none runs. */
+    long nextLeaseEndMs() {
+        return order.nextLeaseEndMs();
     }
 
     /** The writer is done with a replica: it becomes one of its object's, readable. */
@@ -333,9 +338,7 @@ final class SpaceTier {
             return;
         }
         final boolean stays = replica.isKeptAfterOffload();
-        if (!replica.isStaying()) {
-            tenants.leaving(replica.owner().key().tenant(), -replica.size());
-        }
+        tenants.leaving(replica.owner().key().tenant(), -replica.size());
         if (replica.isHeld()) {
             return;
         }
@@ -359,6 +362,8 @@ final class SpaceTier {
         if (copied != null) {
             hold(copied);
             offloads.queue(copied, true, nowMs);
+            // It does not go, but can when it has been copied: who wants room in a quota waits until then.
+            tenants.leaving(entry.key().tenant(), copied.size());
             effects.workQueued(copied.segment().clientId(), WorkKind.OFFLOADS);
         }
     }
@@ -466,7 +471,8 @@ final class SpaceTier {
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
     boolean makeRoom(final long size, final long nowMs) {
-        final long wanted = Math.max(size, (long) (ratio * capacity()));
+        // Pages come free when they have rested, so that here nothing ends the loop before it has all that it wants.
+        final long wanted = medium == Medium.DISTRIBUTED_DISK ? size : Math.max(size, (long) (ratio * capacity()));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();
@@ -500,8 +506,9 @@ final class SpaceTier {
     }
 
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
-        final boolean onlyCopy = !hasCopyBeside(victim.entry());
-        final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
+        final boolean onlyCopy = !hasCopyBeside(victim.entry(), false);
+        final boolean onlyForAll = onlyCopy || !hasCopyBeside(victim.entry(), true);
+        final PlacedReplica saved = onlyForAll && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
         evicted.object();
         PlacedReplica replica = victim.first();
         while (replica != null) {
@@ -524,11 +531,11 @@ final class SpaceTier {
         }
     }
 
-    /** Whether there is a copy elsewhere, and not on what is just being swept. */
-    private boolean hasCopyBeside(final ObjectEntry entry) {
+    /** Whether there is a copy elsewhere, one that every client can read or any, and not on what is being swept. */
+    private boolean hasCopyBeside(final ObjectEntry entry, final boolean forAll) {
         for (final Medium other : MEDIA) {
             final Residency beside = other == medium ? null : entry.residency(other);
-            if (beside != null && beside.isReadable()) {
+            if (beside != null && (forAll ? beside.isForAll() : beside.isReadable())) {
                 return true;
             }
         }
