@@ -332,6 +332,19 @@ class Hf3fsFileSystemTest {
         }
 
         @Test
+        void shouldSayThatTheClientDoesNotAnswer() {
+            try (FileSystemAdapter files = over(simulated, SMALL)) {
+                faults.always(Call.READ_ENTRY, UsrbioFaults.NEVER).always(Call.WRITE_ENTRY, UsrbioFaults.NEVER);
+                final Availability answer = files.pastTheCache(folder.toString());
+                assertFalse(answer.available());
+                assertTrue(answer.reason().contains("hf3fs_fuse_main"), answer::reason);
+                faults.heal();
+                simulated.hear();
+                assertTrue(files.pastTheCache(folder.toString()).available());
+            }
+        }
+
+        @Test
         void shouldSayThatThereIsNoLibraryAndOpenNothing() {
             final Availability library = Usrbio.availability();
             NotExercised.require("no-usrbio", !library.available(), "this machine has libhf3fs_api_shared.so");

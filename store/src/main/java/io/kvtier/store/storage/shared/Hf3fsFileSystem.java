@@ -191,6 +191,8 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
     private Availability tried(final String path) {
         grow(path, BLOCK_BYTES);
         try (HostRegion memory = HostRegion.allocate(NativeTag.BOUNCE, BLOCK_BYTES); SharedFile file = open(path)) {
+            // First a read, which a client that does not answer makes fail: a write would be waited for.
+            file.read(0, List.of(memory.segment()), 0, true).await();
             memory.segment().fill(TRIAL);
             file.write(0, List.of(memory.segment()), 0).await();
             file.sync();
