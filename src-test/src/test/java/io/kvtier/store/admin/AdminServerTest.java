@@ -56,7 +56,7 @@ class AdminServerTest {
         new MasterStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
             MasterStats.Gets.NONE, MasterStats.EvictionRuns.NONE, MasterStats.EvictionRuns.NONE,
             MasterStats.Allocations.NONE, MasterStats.Promoted.NONE, MasterStats.Probes.NONE,
-            MasterStats.GdsTotals.NONE);
+            MasterStats.GdsTotals.NONE, MasterStats.PageTotals.NONE);
     private static final int LISTINGS = 4;
     private static final String SELECTOR = "anon_inode:[eventpoll]";
 

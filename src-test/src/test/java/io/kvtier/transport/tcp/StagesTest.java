@@ -371,7 +371,7 @@ class StagesTest {
 
     @Test
     void shouldEndEverythingWhenTheEngineIsClosedUnderASilentServer() throws Exception {
-        final TransferEngine hasty = TransferEngine.open(new TransferConfig(16 * PART, 50),
+        final TransferEngine hasty = TransferEngine.open(new TransferConfig(16 * PART, 2_000),
             List.of(new TcpTransport(TcpRig.PLAIN, devices.gpus(), new TcpStaging(2, PART, 2))));
         try (ScriptedPeer peer = scripted(one -> hang())) {
             final Segment segment = hasty.openSegment(peer.address("s"));

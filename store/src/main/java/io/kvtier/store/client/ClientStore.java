@@ -382,7 +382,8 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 counters.misses.sum(), state.offloads(), state.offloadFailures(), state.promotions(),
                 new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
                 counters.putWaits.sum(), counters.lateReads.sum(),
-                parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()));
+                parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()),
+                StoreStats.SharedDiskStats.NONE);
         });
     }
 

@@ -150,7 +150,6 @@ final class ConnectedParts {
 
     /** Lends what there is to lend, and begins to work. When this throws, {@link #close} takes back what was lent. */
     void start() {
-        mounts.mount();
         liveness.start();
         lentDevices.start(liveness::isSettled);
         if (serves) {
@@ -189,8 +188,13 @@ final class ConnectedParts {
             }
 
             @Override
-            public void remount() {
+            public void mount() {
                 mounts.mount();
+            }
+
+            @Override
+            public void remount() {
+                mount();
                 if (serves) {
                     work.lookForAll();
                 }

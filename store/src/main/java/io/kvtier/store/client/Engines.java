@@ -161,8 +161,8 @@ final class Engines {
     }
 
     /**
-     * For the backing file of GDS offload. {@link GdsWays#of} says which memory it moves by what; {@link #gdsFile}
-     * opens the file.
+     * For the backing file of GDS offload. {@link GdsEngines#straight} says which memory goes to it as it is;
+     * {@link #gdsFile} opens the file.
      *
      * @param config what is wanted.
      * @return the engine.

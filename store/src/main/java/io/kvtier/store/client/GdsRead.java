@@ -31,7 +31,6 @@ final class GdsRead implements Move {
     private final ObjectKey key;
     private final long version;
     private final Bounces bounces;
-    private long length;
     private Transfer transfer;
 
     GdsRead(final GdsTier tier, final GdsLease lease, final ObjectKey key, final long version) {
@@ -84,6 +83,7 @@ final class GdsRead implements Move {
     }
 
     private Move begin(final long offset, final List<RegionSlice> target, final boolean alone) {
+        long length = 0;
         for (final RegionSlice slice : target) {
             length += slice.length();
         }
@@ -138,8 +138,6 @@ final class GdsRead implements Move {
                 return "it was dropped while it was read";
             }
             bounces.deliver();
-            tier.counters().hits.increment();
-            tier.counters().readBytes.add(length);
             return null;
         } catch (final TransferException e) {
             tier.counters().readFailures.increment();

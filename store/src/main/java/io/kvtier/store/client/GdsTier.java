@@ -102,7 +102,7 @@ final class GdsTier implements AutoCloseable {
             this.reports = new GdsReports(master, clientId, storage.storageId(), storage.generation());
             // Refuses a file that the transport which was asked for cannot open.
             Engines.gdsFile(engine, config).close();
-            this.straightFromGpus = GdsWays.of(engine).straight().contains(MemoryKind.DEVICE);
+            this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
             opened.stayOpen();
         }
@@ -376,9 +376,25 @@ final class GdsTier implements AutoCloseable {
         }
         final GdsLease lease = storage.acquire(wanted.key(), wanted.version(),
             new Extent(place.offset(), place.bytes()), wanted.size());
-        return lease == null ? gone(wanted.key(), wanted.version(), wanted.replicaId())
-            : new GdsRead(this, lease, wanted.key(), wanted.version()).start(0,
-                List.of(target.region().slice(target.offset(), wanted.size())), false);
+        if (lease == null) {
+            return gone(wanted.key(), wanted.version(), wanted.replicaId());
+        }
+        final Move move = new GdsRead(this, lease, wanted.key(), wanted.version()).start(0,
+            List.of(target.region().slice(target.offset(), wanted.size())), false);
+        return () -> {
+            final String problem = move.finish();
+            if (problem == null) {
+                // Whoever asked compares the checksum, and tells the master of what is wrong.
+                answered(wanted.size());
+            }
+            return problem;
+        };
+    }
+
+    /** A get has been answered from the file, with what was written as far as that can be told. */
+    void answered(final long bytes) {
+        counters.hits.increment();
+        counters.readBytes.add(bytes);
     }
 
     /** As many slices as have so many bytes, the last one cut; none of them empty. */

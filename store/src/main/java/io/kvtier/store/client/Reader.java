@@ -100,7 +100,7 @@ final class Reader {
     private GetOutcome get(final ObjectRead read) {
         while (true) {
             final long now = System.nanoTime();
-            read.answered(now, sources.master().apply(new ReadStart(read.request().key(), terms.hold())));
+            answered(read, now, sources.master().apply(new ReadStart(read.request().key(), terms.hold())));
             GetOutcome outcome;
             try {
                 outcome = attempt(read);
@@ -115,6 +115,13 @@ final class Reader {
                 sources.counters().misses.increment();
                 return GetOutcome.MISS;
             }
+        }
+    }
+
+    private void answered(final ObjectRead read, final long when, final ReadReply reply) {
+        read.answered(when, reply);
+        if (sources.owners() != null) {
+            read.listsBefore(sources.owners().files().asked());
         }
     }
 
@@ -166,7 +173,7 @@ final class Reader {
             case ReplicaDescriptor.LocalDisk other when sources.owners() != null ->
                 readFrom(other.transportEndpoint(), read, replica, length);
             case ReplicaDescriptor.Gds other when sources.owners() != null ->
-                readFrom(sources.owners().files().endpoint(other), read, replica, length);
+                readFrom(sources.owners().files().endpoint(other, read.listsBefore()), read, replica, length);
             default -> Move.failed("this client does not reach replicas of kind " + replica.type());
         };
         return new Copy(read, replica, length, move);
@@ -178,10 +185,11 @@ final class Reader {
     }
 
     /** Where the owner of a replica that another client has answers; null for any other replica. */
-    private String ownerOf(final Replica replica) {
+    private String ownerOf(final ObjectRead read, final Replica replica) {
         return switch (replica.descriptor()) {
             case ReplicaDescriptor.LocalDisk disk when !isOwn(disk) -> disk.transportEndpoint();
-            case ReplicaDescriptor.Gds gds when !isOwn(gds) -> sources.owners().files().endpoint(gds);
+            case ReplicaDescriptor.Gds gds when !isOwn(gds) ->
+                sources.owners().files().endpoint(gds, read.listsBefore());
             default -> null;
         };
     }
@@ -228,6 +236,8 @@ final class Reader {
         if (memory) {
             sources.counters().memoryHits.increment();
             sources.counters().memoryReadBytes.add(copy.length());
+        } else if (isOwnFile(copy.replica())) {
+            sources.file().answered(copy.length());
         }
         return new GetOutcome(true, read.object().size(), copy.replica().type());
     }
@@ -248,7 +258,11 @@ final class Reader {
 
     /** Whether it lies where only this client reads. */
     private boolean isOwn(final Replica replica) {
-        return isOwnDisk(replica) || replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
+        return isOwnDisk(replica) || isOwnFile(replica);
+    }
+
+    private boolean isOwnFile(final Replica replica) {
+        return replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
     }
 
     private boolean isOwnDisk(final Replica replica) {
@@ -257,8 +271,7 @@ final class Reader {
 
     /** Whether the bytes went where no processor can look at them. */
     private boolean isStraight(final Copy copy) {
-        return copy.replica().descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds)
-            && sources.file().goesStraight(copy.read().request().regions());
+        return isOwnFile(copy.replica()) && sources.file().goesStraight(copy.read().request().regions());
     }
 
     /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
@@ -377,7 +390,7 @@ final class Reader {
                     results[i] = BatchCalls.failed(reply.failure());
                 } else {
                     reads[i] = new ObjectRead(requests.get(i), i);
-                    reads[i].answered(now, reply.outcome());
+                    answered(reads[i], now, reply.outcome());
                 }
             }
             return true;
@@ -394,7 +407,7 @@ final class Reader {
                     results[index] = new BatchResult<>(none(read), null);
                     return;
                 }
-                final String owner = sources.owners() == null ? null : ownerOf(best);
+                final String owner = sources.owners() == null ? null : ownerOf(read, best);
                 if (owner != null && !owner.isEmpty()) {
                     remote.computeIfAbsent(owner, any -> new ArrayList<>())
                         .add(new Copy(read, best, read.request().lengthOf(read.object().size()), null));

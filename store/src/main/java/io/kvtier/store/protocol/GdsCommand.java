@@ -20,8 +20,10 @@ import java.util.function.LongBinaryOperator;
 public sealed interface GdsCommand<R> extends Command<R> {
     /**
      * Registers a client's file, empty to the master. Repeated for the same file it changes nothing; another file, or
-     * another generation, takes the place of the one before, with all that is in it. Refused with
-     * UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken for dead, until it has pinged.
+     * another generation, takes the place of the one before, with all that is in it. The same file of another client is
+     * taken from that one, with all that the master knows to be in it: its process has ended, though the master may not
+     * know that yet. Refused with UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken for dead, until it has
+     * pinged.
      *
      * @param clientId its owner.
      * @param storage  the file.

@@ -50,8 +50,6 @@ import java.util.function.Supplier;
  * nothing is reserved, acquired or freed.
  */
 final class ExtentMap implements AutoCloseable {
-    /** Reservations are made under one lock, so one cursor is enough. */
-    private static final int ALLOCATOR_LANES = 1;
     private static final System.Logger LOG = System.getLogger(ExtentMap.class.getName());
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -70,7 +68,7 @@ final class ExtentMap implements AutoCloseable {
     private boolean closed;
 
     ExtentMap(final long capacity) {
-        allocator = ExtentAllocator.create(capacity, DataFile.UNIT_BYTES, ALLOCATOR_LANES);
+        allocator = DataFile.extents(capacity);
     }
 
     /** Who is told what has to be written down, from now on. */

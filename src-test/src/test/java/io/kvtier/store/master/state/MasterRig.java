@@ -100,6 +100,11 @@ final class MasterRig implements AutoCloseable {
         });
     }
 
+    /** For what is no command. */
+    MasterState state() {
+        return state;
+    }
+
     <R> R apply(final Command<R> command) {
         return state.apply(command, nowMs);
     }
@@ -391,8 +396,8 @@ final class MasterRig implements AutoCloseable {
     /** Nobody holds, writes, promotes or offloads anything, and nothing is allocated. */
     void assertEmpty() {
         final MasterStats stats = stats();
-        assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L),
-            List.of(stats.objects(), stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(),
+        assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L),
+            List.of(stats.pages().used(), stats.pages().replicas(), stats.pages().writing(), stats.objects(), stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(),
                 stats.heldReplicas(), stats.diskReplicas(), stats.offloadsPending(), stats.pendingWrites(),
                 stats.activePromotions(), stats.softPinned(), stats.groups()), stats.toString());
     }

@@ -12,6 +12,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
@@ -27,6 +28,11 @@ import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.protocol.ObjectCommand.Query;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand.AllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.FreeDistributedPage;
+import io.kvtier.store.protocol.PageCommand.PageRelease;
+import io.kvtier.store.protocol.PageCommand.PageRequest;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
@@ -175,8 +181,9 @@ class WireRecordedTest {
         assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
         assertEquals(new MasterStats.Promoted(1, 2, 3, 4, 5, MasterStats.Rejected.NONE), grouped.promoted());
         assertEquals(new MasterStats.Probes(6, 7, 8, 0), grouped.probes());
-        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0), grouped.gets());
+        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0), grouped.gets());
         assertEquals(MasterStats.GdsTotals.NONE, grouped.gds());
+        assertEquals(MasterStats.PageTotals.NONE, grouped.pages());
         assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
@@ -240,6 +247,40 @@ class WireRecordedTest {
             RecordedMessages.bytes("92 92 01 02 91 93 a0 a26b31 94 92 03 04 4d cd2000 ce00012000")).command();
         assertEquals(0, older.extents().getFirst().replicaId());
         assertEquals(ObjectKey.of("k1"), older.extents().getFirst().key());
+    }
+
+    /** Fields are only appended: one that says in words what it means when it is left out is read all the same. */
+    @Test
+    void shouldReadTheTargetOfAnOffloadAndRefuseOneThatIsNoDisk() {
+        final OffloadTask task = codec.<List<OffloadTask>>readReply(new FetchOffloads(new UUID(1, 2), 0),
+            RecordedMessages.bytes("91 91 96 a0 a26b31 03 05 95 92 ff cd012c a161 cd1000 ce00011170"
+                + "c41007070707070707070707070707070707 02")).getFirst();
+        assertEquals(ReplicaType.LOCAL_DISK, task.target());
+        assertThrows(MalformedMessageException.class, () -> codec.readReply(new FetchOffloads(new UUID(1, 2), 0),
+            RecordedMessages.bytes("91 91 96 a0 a26b31 03 05 95 92 ff cd012c a161 cd1000 ce00011170"
+                + "c41007070707070707070707070707070707 00")), "memory is no disk to offload to");
+    }
+
+    @Test
+    void shouldReadPageMessagesThatLeaveLaterFieldsOut() {
+        assertEquals(new AllocateDistributedPage(new UUID(1, 2), new PageRequest(ObjectKey.of("k1"), 3, 70_000, 0)),
+            codec.readRequest(128, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 ce00011170")).command());
+        assertEquals(new FreeDistributedPage(new UUID(1, 2), new PageRelease(ObjectKey.of("k1"), 3, 10, true)),
+            codec.readRequest(130, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 0a")).command());
+    }
+
+    /** A layout with a relative folder, no files, pages of three sizes that cannot be, and files of half a page. */
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "95 92 01 02 a16d cd0100 ce00010000 cf0000000100000000",
+        "95 92 01 02 a22f6d 00 ce00010000 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 cd0800 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce00010001 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce80000000 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce00010000 ce00018000",
+        "95 92 01 02 a22f6d cd1001 ce00010000 cf0000000100000000"})
+    void shouldRefuseALayoutThatCannotBeOne(final String mount) {
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(135, RecordedMessages.bytes(mount)));
     }
 
     /** Of a master that was not told what owners did. */

@@ -59,7 +59,8 @@ final class GdsStorages {
         }
         final double capacity = spec.capacity();
         final GdsStorage storage = new GdsStorage(spec, segment, SpaceTier.ofFile(segment, spec.highBytes() / capacity,
-            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects());
+            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects(),
+            owners.settings().remoteReaders());
         segment.gds(storage);
         registered.put(clientId, storage);
         owners.segments().mount(segment);
@@ -148,9 +149,12 @@ final class GdsStorages {
 
     /** The id of the replica that a put has in its writer's file already, when that is the one that is to be added. */
     static long same(final PlacedReplica known, final ObjectCommand.AddGdsReplicaStart add) {
-        if (known.offset() != add.extent().offset()) {
-            throw new StoreException(ErrorCode.INVALID_PARAMS, "the put of " + add.key() + " has a GDS replica at "
-                + known.offset() + " already, and " + add.extent().offset() + " was given for another one");
+        final GdsStorage storage = known.segment().gds();
+        final GdsExtent there =
+            new GdsExtent(storage.storageId(), storage.generation(), known.offset(), known.allocated());
+        if (!there.equals(add.extent())) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "the put of " + add.key() + " has a GDS replica in "
+                + there + " already, and " + add.extent() + " was given for another one; revoke that one first");
         }
         return known.id();
     }

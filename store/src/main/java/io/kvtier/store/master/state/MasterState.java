@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
@@ -14,9 +15,11 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.TaskCommand;
+import io.kvtier.store.replica.ReplicaType;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -49,6 +52,11 @@ public final class MasterState implements StateMachine {
     private final Removals removals;
     private final SegmentCommands segmentCommands;
     private final GdsCommands gdsCommands;
+    private final PageSpace pageSpace;
+    private final HotValues hot;
+    private final PageWrites pageWrites;
+    private final PageCommands pageCommands;
+    private final PageRecords pageRecords;
     private final Sweeps sweeps;
     private final Effects effects;
     /** Up to when time has passed. */
@@ -70,22 +78,28 @@ public final class MasterState implements StateMachine {
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, term);
         final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
-        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs(),
+        pageSpace = PageSpace.create(settings.pages().layout(), catalogue);
+        segments = new Segments(new Placement(settings.strategy(), disk, pageSpace), settings.leaseMs(),
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
+        pageSpace.buckets().forEach(segments::mount);
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
         final SpaceTier.Owners owners =
             new SpaceTier.Owners(settings, catalogue, segments, disk, offloads, effects);
         tiers = new Tiers(catalogue, segments, SpaceTier.ofMemory(owners), SpaceTier.ofDevices(owners),
-            new GdsStorages(owners), disk, pins);
+            new GdsStorages(owners), SpaceTier.ofPages(owners), disk, pins);
         final Admission admission = new Admission(tenants, segments, tiers.memory());
-        reads = new Reads(settings.leaseMs(), tiers);
+        hot = new HotValues(settings, segments, effects);
+        reads = new Reads(settings.leaseMs(), tiers, hot);
         writes = new Writes(settings, tiers, clients, admission);
-        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission);
+        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission, hot);
         replications = new Replications(settings.liveness(), tiers, clients, admission);
         tasks = new Tasks(settings.tasks(), effects);
         drains = new Drains(settings.tasks(), tiers, tasks, effects);
-        copies = new Copies(promotions, replications, tasks);
+        pageWrites = new PageWrites(settings, tiers, pageSpace, offloads);
+        pageCommands = new PageCommands(settings, tiers, clients, offloads, pageSpace, pageWrites, hot);
+        pageRecords = new PageRecords(settings, tiers, pageSpace);
+        copies = new Copies(promotions, replications, tasks, pageCommands);
         removals = new Removals(tiers, promotions);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies);
         gdsCommands = new GdsCommands(tiers, clients, writes);
@@ -117,6 +131,7 @@ public final class MasterState implements StateMachine {
             case SegmentCommand<?> segment -> segment(segment, nowMs);
             case DiskCommand<?> disk -> disk(disk, nowMs);
             case GdsCommand<?> gds -> gdsCommands.apply(gds, nowMs);
+            case PageCommand<?> page -> pageCommands.apply(page, nowMs);
             case AdminCommand<?> admin -> admin(admin, nowMs);
             case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);
@@ -141,9 +156,10 @@ public final class MasterState implements StateMachine {
         final boolean memoryBusy = tiers.memory().expireLeases(nowMs);
         final boolean nofBusy = tiers.nof().expireLeases(nowMs);
         final boolean gdsBusy = tiers.gds().expireLeases(nowMs);
+        final boolean pagesBusy = tiers.pages().expireLeases(nowMs);
         drains.advance(nowMs);
         final boolean sweeping = sweeps.advance(nowMs);
-        busy = memoryBusy || nofBusy || gdsBusy || sweeping;
+        busy = memoryBusy || nofBusy || gdsBusy || pagesBusy || sweeping;
     }
 
     private Object object(final ObjectCommand<?> command, final long nowMs) {
@@ -230,6 +246,16 @@ public final class MasterState implements StateMachine {
         return results;
     }
 
+    /** The complete values in the shared files, for a snapshot. */
+    List<PageRecords.PageRecord> pageRecords() {
+        return pageRecords.all();
+    }
+
+    /** Takes them back from a snapshot, before the first command; see {@link PageRecords#restore}. */
+    int restorePages(final List<PageRecords.PageRecord> records, final long nowMs) {
+        return pageRecords.restore(records, nowMs);
+    }
+
     @Override
     public void close() {
         segments.close();
@@ -239,7 +265,7 @@ public final class MasterState implements StateMachine {
         clients.checkLender(mount.clientId());
         clients.appeared(mount.clientId(), nowMs);
         tiers.disk().mount(mount);
-        offloads.mount(mount.clientId());
+        offloads.mount(mount.clientId(), ReplicaType.LOCAL_DISK);
         return Ack.OK;
     }
 
@@ -251,6 +277,10 @@ public final class MasterState implements StateMachine {
     }
 
     private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
+        if (done.result() == DiskCommand.OffloadResult.STORED && done.task().target() != ReplicaType.LOCAL_DISK) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "the offload of " + done.task().key() + " was to "
+                + done.task().target() + "; that it is stored there is told with NotifyDistributedDiskSuccess");
+        }
         final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
         // Bytes that were changed in memory would be vouched for by a checksum of their own.
         final boolean wrong = known != null && done.result() == DiskCommand.OffloadResult.STORED
@@ -294,10 +324,19 @@ public final class MasterState implements StateMachine {
             tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
             segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
                 segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts(),
-                tiers.gds().told()));
+                tiers.gds().told()), pageTotals());
+    }
+
+    private MasterStats.PageTotals pageTotals() {
+        final EvictionCounts evicted = tiers.pages().counts();
+        return new MasterStats.PageTotals(segments.capacity(Medium.DISTRIBUTED_DISK),
+            segments.used(Medium.DISTRIBUTED_DISK), segments.replicas(Medium.DISTRIBUTED_DISK), pageWrites.active(),
+            pageSpace.allocations(), pageSpace.frees(), pageSpace.failures(), evicted.evictions(), evicted.bytes(),
+            pageWrites.reaped(), pageWrites.stale(),
+            new MasterStats.Hot(hot.size(), hot.queued(), hot.rejected()));
     }
 
     private long held() {
-        return tiers.memory().held() + tiers.nof().held() + tiers.gds().held();
+        return tiers.memory().held() + tiers.nof().held() + tiers.gds().held() + tiers.pages().held();
     }
 }

@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.Status;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,8 +34,7 @@ final class Segments implements AutoCloseable {
     private final Set<UUID> past = new LinkedHashSet<>();
     private final PriorityQueue<PlacedReplica> resting =
         new PriorityQueue<>((a, b) -> Long.compare(a.restUntilMs(), b.restUntilMs()));
-    private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals(),
-        Medium.GDS, new Totals());
+    private final Map<Medium, Totals> totals = new EnumMap<>(Medium.class);
     private final Placement placement;
     private final long reopenAfterMs;
     private final long deviceReopenAfterMs;
@@ -57,6 +57,9 @@ final class Segments implements AutoCloseable {
      * @param deviceReopenAfterMs how long a block device does: nobody can keep who was sent there before from writing.
      */
     Segments(final Placement placement, final long reopenAfterMs, final long deviceReopenAfterMs) {
+        for (final Medium medium : Medium.values()) {
+            totals.put(medium, new Totals());
+        }
         this.placement = placement;
         this.reopenAfterMs = reopenAfterMs;
         this.deviceReopenAfterMs = deviceReopenAfterMs;
@@ -90,13 +93,19 @@ final class Segments implements AutoCloseable {
         return segment;
     }
 
-    /** Adds a client's own file, in which nobody but the client allocates. */
+    /** Adds a file that is not placed in: a client's own, or one that all clients mount and that is placed in apart. */
     void mount(final LentSegment file) {
         mounted.put(file.id(), file);
-        recount(Medium.GDS);
+        recount(file.medium());
     }
 
-    /** Something that lies in a client's own file takes its room from now on. */
+    /** Nothing is allocated in a segment before a time. */
+    void openFrom(final LentSegment segment, final long atMs) {
+        segment.openFrom(atMs);
+        nextOpenMs = Math.min(nextOpenMs, atMs);
+    }
+
+    /** Something takes its room in a segment without having been allocated by this. */
     void marked(final PlacedReplica replica) {
         totals.get(replica.segment().medium()).used += replica.allocated();
     }
@@ -278,6 +287,11 @@ final class Segments implements AutoCloseable {
         return totals.get(medium).used;
     }
 
+    /** Bytes on a medium that will be free as time passes. */
+    long resting(final Medium medium) {
+        return totals.get(medium).resting;
+    }
+
     /** Replicas on a medium, those that are being swept included. */
     long replicas(final Medium medium) {
         return Stream.concat(mounted.values().stream(), dying.values().stream())
@@ -288,7 +302,7 @@ final class Segments implements AutoCloseable {
         final List<SegmentInfo> infos = new ArrayList<>();
         // Clients of earlier versions know no other media than these.
         Stream.concat(mounted.values().stream(), dying.values().stream())
-            .filter(segment -> segment.medium() != Medium.GDS).forEach(segment -> infos.add(info(segment)));
+            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF).forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 
