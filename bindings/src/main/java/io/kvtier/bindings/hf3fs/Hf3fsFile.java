@@ -18,14 +18,17 @@ public final class Hf3fsFile implements AutoCloseable {
     private final UsrbioFunctions functions;
     private final PosixFile file;
     private final int fd;
+    private final long device;
     /** The owner until it closes, each entry, and each transfer of a channel. */
     private int users = 1;
     private boolean closed;
 
-    private Hf3fsFile(final UsrbioFunctions functions, final PosixFile file, final int fd) {
+    private Hf3fsFile(final UsrbioFunctions functions, final PosixFile file, final int fd,
+        final long device) {
         this.functions = functions;
         this.file = file;
         this.fd = fd;
+        this.device = device;
         NativeResources.created(NativeTag.USRBIO_FILE, 0);
     }
 
@@ -46,9 +49,18 @@ public final class Hf3fsFile implements AutoCloseable {
             if (result > 0) {
                 throw new UsrbioException("hf3fs_reg_fd", result, file.path() + ", descriptor " + fd);
             }
-            return new Hf3fsFile(functions, file, fd);
+            return registered(functions, file, fd);
         } catch (final RuntimeException | Error e) {
             file.releaseDescriptor();
+            throw e;
+        }
+    }
+
+    private static Hf3fsFile registered(final UsrbioFunctions functions, final PosixFile file, final int fd) {
+        try {
+            return new Hf3fsFile(functions, file, fd, file.status().device());
+        } catch (final RuntimeException | Error e) {
+            functions.deregFd(fd);
             throw e;
         }
     }
@@ -76,6 +88,11 @@ public final class Hf3fsFile implements AutoCloseable {
 
     int descriptor() {
         return fd;
+    }
+
+    /** Which mounted file system it is on, as {@link io.kvtier.bindings.posix.FileStatus#device()} has it. */
+    long device() {
+        return device;
     }
 
     synchronized void retain() {

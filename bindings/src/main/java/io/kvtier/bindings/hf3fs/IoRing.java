@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <h2>What is refused</h2>
  *
- * <p>An entry outside its memory, across two blocks of it, of no bytes, of another mount point or of memory or a file
- * that is closed; and a wait for more than can end, which would last for ever: more than is outstanding, or, in a ring
+ * <p>An entry outside its memory, across two blocks of it, of no bytes, of another mount or of memory or a file that is
+ * closed; and a wait for more than can end, which would last for ever: more than is outstanding, or, in a ring
  * whose entries are begun in whole batches, entries of a batch that is not full.
  *
  * <h2>Closing</h2>
@@ -52,6 +52,8 @@ public final class IoRing implements AutoCloseable {
     private final UsrbioFunctions functions;
     private final String mountPoint;
     private final IoRingOptions options;
+    /** The file system of the client that carries entries out, to which a file is a number. */
+    private final long device;
     private final long byteSize;
     /** The library's struct, one deadline, and room for the completions of all entries. */
     private final MemorySegment struct;
@@ -67,13 +69,14 @@ public final class IoRing implements AutoCloseable {
     private boolean closed;
 
     private IoRing(final Usrbio usrbio, final String mountPoint, final IoRingOptions options,
-        final MemorySegment struct, final long byteSize) {
+        final MemorySegment struct, final long byteSize, final long device) {
         this.usrbio = usrbio;
         this.functions = usrbio.functions();
         this.mountPoint = mountPoint;
         this.options = options;
         this.struct = struct;
         this.byteSize = byteSize;
+        this.device = device;
         deadline = Arena.ofAuto().allocate(UsrbioLayout.TIMESPEC_BYTES, Long.BYTES);
         completions = Arena.ofAuto().allocate(UsrbioLayout.CQE_BYTES * options.entries(), Long.BYTES);
         entries = new RingEntries(options.entries());
@@ -93,6 +96,7 @@ public final class IoRing implements AutoCloseable {
      */
     public static IoRing create(final Usrbio usrbio, final String mountPoint, final IoRingOptions options) {
         Usrbio.checkMountPoint(mountPoint);
+        final long device = IovLink.deviceOf(mountPoint);
         final UsrbioFunctions functions = usrbio.functions();
         final MemorySegment struct = Arena.ofAuto().allocate(UsrbioLayout.IOR_BYTES, Long.BYTES);
         final int result;
@@ -111,7 +115,7 @@ public final class IoRing implements AutoCloseable {
             throw new UsrbioException("hf3fs_iorcreate4", Errno.EINVAL, mountPoint + ", " + options + ", of which the"
                 + " library made " + there + " entries");
         }
-        return new IoRing(usrbio, mountPoint, options, struct, functions.iorSize(options.entries()));
+        return new IoRing(usrbio, mountPoint, options, struct, functions.iorSize(options.entries()), device);
     }
 
     /**
@@ -147,10 +151,7 @@ public final class IoRing implements AutoCloseable {
                 throw new IllegalArgumentException("file offset " + fileOffset + ", length " + length + " of "
                     + file.path());
             }
-            if (!vector.mountPoint().equals(mountPoint)) {
-                throw new IllegalArgumentException("shared memory of " + vector.mountPoint() + " in a ring of "
-                    + mountPoint);
-            }
+            checkSameMount(vector, file);
             if (entries.isFull()) {
                 return false;
             }
@@ -276,6 +277,18 @@ public final class IoRing implements AutoCloseable {
             entries.endAll();
         } finally {
             busy.set(false);
+        }
+    }
+
+    /** The client is told a number of its own for the file: of another 3FS, it would be that of another file. */
+    private void checkSameMount(final IoVector vector, final Hf3fsFile file) {
+        if (!vector.mountPoint().equals(mountPoint)) {
+            throw new IllegalArgumentException("shared memory of " + vector.mountPoint() + " in a ring of "
+                + mountPoint);
+        }
+        if (file.device() != device) {
+            throw new IllegalArgumentException(file.path() + " is on another file system than the ring's "
+                + mountPoint);
         }
     }
 

@@ -1,5 +1,8 @@
 package io.kvtier.bindings.hf3fs;
 
+import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -26,6 +29,16 @@ final class IovLink {
 
     static Path path(final String mountPoint, final UUID id, final String kind) {
         return Path.of(mountPoint, "3fs-virt", "iovs", id + kind);
+    }
+
+    /** The mounted file system of the client that has a mount point: that of its folder of links. */
+    static long deviceOf(final String mountPoint) {
+        try (PosixFile folder =
+            PosixFile.open(Path.of(mountPoint, "3fs-virt", "iovs").toString(), OpenMode.READ)) {
+            return folder.status().device();
+        } catch (final ErrnoException e) {
+            throw new UsrbioException("hf3fs_iorcreate4", e.errno(), e.getMessage());
+        }
     }
 
     static UUID id(final MemorySegment struct, final long offset) {

@@ -10,6 +10,8 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.kit.UsrbioFaults.Call;
@@ -153,6 +155,23 @@ class IoRingTest extends OverSimulatedUsrbio {
         final IoRing ring = ring(IoRingOptions.of(2, true));
 
         assertThrows(IllegalArgumentException.class, () -> ring.prepare(foreign, 0, BLOCK, file, 0, 1));
+    }
+
+    /** The number that a file has on its own 3FS is that of another file on another one. */
+    @Test
+    void shouldRefuseAFileOfAnotherFileSystem() throws IOException {
+        final Path other = keep(MemoryDirectory.create(), UsrbioChannelProperties::delete);
+        Files.createDirectories(other.resolve("3fs-virt/iovs"));
+        NotExercised.require("two-file-systems",
+            !Files.getFileStore(other).equals(Files.getFileStore(path)), "all folders are on one file system");
+        final IoVector there = keep(IoVector.create(usrbio, other.toString(), BLOCK, 0, -1), IoVector::close);
+        final IoRing ring = keep(IoRing.create(usrbio, other.toString(), IoRingOptions.of(2, true)), IoRing::close);
+
+        final IllegalArgumentException refused = assertThrows(IllegalArgumentException.class,
+            () -> ring.prepare(there, 0, BLOCK, file, 0, 1));
+
+        assertTrue(refused.getMessage().contains(path.toString()), refused.getMessage());
+        assertEquals(0, simulated.faults().count(Call.PREP));
     }
 
     @Test

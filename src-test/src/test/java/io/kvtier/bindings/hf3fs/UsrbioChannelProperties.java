@@ -93,7 +93,7 @@ class UsrbioChannelProperties {
         }
     }
 
-    private static void delete(final Path directory) {
+    static void delete(final Path directory) {
         try (Stream<Path> all = Files.walk(directory)) {
             for (final Path one : all.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(one);

@@ -151,7 +151,7 @@ class RegionPathsTest {
             assertTrue(client.get(KEY, List.of(region.slice(0, SIZE))).hit());
             assertEquals(3, reads.get());
             assertEquals(1, copies.get());
-            assertArrayEquals(VALUE, PatternBytes.copyOf(SimulatedBuffers.bytes(region, 0, SIZE)));
+            assertArrayEquals(VALUE, SimulatedBuffers.content(region));
         }
     }
 

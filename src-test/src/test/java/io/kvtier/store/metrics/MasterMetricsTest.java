@@ -62,8 +62,8 @@ class MasterMetricsTest {
     void open() {
         master = new EmbeddedMaster(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 1000, true, 50,
             MasterSettings.Liveness.FOREVER, MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, true,
-            MasterSettings.Strategy.RANDOM, new MasterSettings.Pages(new PageLayout("/mnt/m", 2, 4096, 12_288), "c", 1, 0,
-                false, new MasterSettings.Promotion(false, 2, 10))), clock, new Effects() {
+            MasterSettings.Strategy.RANDOM, new MasterSettings.Pages(new PageLayout("/mnt/m", 2, 4096, 12_288), "c", 1,
+                0, false, new MasterSettings.Promotion(false, 2, 10))), clock, new Effects() {
                 @Override
                 public void workQueued(final UUID clientId, final WorkKind kind) {
                     // Nobody works here.

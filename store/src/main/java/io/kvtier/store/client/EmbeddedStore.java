@@ -118,12 +118,12 @@ public final class EmbeddedStore extends ClientStore {
             final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of(),
                 file == null ? null : file.file(), false);
             final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, file, null,
-                counters), Reader.Terms.held(config.verifyDiskReads()));
+                null, counters), Reader.Terms.held(config.verifyDiskReads()));
             final Writer writer = new Writer(clientId, master,
                 new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()),
                 new Writer.Places(memory, null, file), counters, Long.MAX_VALUE);
             final EmbeddedStore store = new EmbeddedStore(config, hooks, signals, master, memory,
-                new Parts(master, reader, writer, disk, file, gate, counters, ObjectKey.DEFAULT_TENANT));
+                new Parts(master, reader, writer, disk, file, null, gate, counters, ObjectKey.DEFAULT_TENANT));
             opened.stayOpen();
             return store;
         }

@@ -19,6 +19,7 @@ import io.kvtier.kit.UsrbioFaults;
 import io.kvtier.kit.UsrbioFaults.Call;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.SharedDiskVariables;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
@@ -67,7 +68,7 @@ class Hf3fsFileSystemTest {
     }
 
     private static FileSystemAdapter over(final SimulatedUsrbio simulated, final UsrbioOptions options) {
-        return Hf3fsFileSystem.open(mounted(), FileOpener.POSIX, simulated.usrbio(), folderOn(simulated), options);
+        return Hf3fsFileSystem.over(mounted(), FileOpener.POSIX, simulated.usrbio(), options);
     }
 
     /** Runs behind everything else, when the contract has closed what it opened. */
@@ -255,6 +256,7 @@ class Hf3fsFileSystemTest {
                 assertThrows(StoreException.class, () -> file.read(0, memory, 0, true).await());
                 assertThrows(StoreException.class, () -> file.read(0, memory, 0, false).await());
                 assertThrows(StoreException.class, () -> file.write(0, memory, 0).await());
+                assertThrows(StoreException.class, () -> files.open(path()));
                 assertFalse(files.isAbandoned());
             }
         }
@@ -274,25 +276,34 @@ class Hf3fsFileSystemTest {
         }
 
         @Test
-        void shouldSayThatAFolderIsOnNo3fs() {
-            final Availability none = Hf3fsFileSystem.availability(simulated.usrbio(), directory);
-            assertFalse(none.available());
-            assertTrue(none.reason().contains(directory.toString()) && none.remedy().contains("posix"),
-                none.toString());
-            assertFalse(Hf3fsFileSystem.availability(simulated.usrbio(), directory.resolve("none")).available());
-            assertTrue(Hf3fsFileSystem.availability(simulated.usrbio(), folder).available());
-
-            final StoreException refused = assertThrows(StoreException.class, () -> Hf3fsFileSystem.open(mounted(),
-                FileOpener.POSIX, simulated.usrbio(), directory, SMALL));
-            assertEquals(ErrorCode.INVALID_PARAMS, refused.code());
+        void shouldSayThatAFolderIsOnNo3fs() throws IOException {
+            final Path other = Files.createDirectory(directory.resolve("other"));
+            try (FileSystemAdapter files = over(simulated, SMALL)) {
+                final Availability answer = files.pastTheCache(other.toString());
+                assertFalse(answer.available());
+                assertTrue(answer.reason().contains(other + " is on no 3FS") && answer.remedy().contains("posix"),
+                    answer.toString());
+                final String there = Files.createFile(other.resolve("a")).toString();
+                final StoreException refused = assertThrows(StoreException.class, () -> files.open(there));
+                assertEquals(ErrorCode.FILE_OPEN_FAIL, refused.code());
+                assertTrue(refused.getMessage().contains(other + " is on no 3FS"), refused::getMessage);
+                // Nothing of that is kept: the next one may be on it.
+                files.grow(path(), FILE);
+                files.open(path()).close();
+                assertThrows(StoreException.class, () -> files.open(there));
+            }
         }
 
         @Test
-        void shouldHoldNothingWhenThereIsNoRoomForSharedMemory() {
-            faults.nth(Call.IOV_CREATE, 1, -Errno.EIO);
-            final StoreException refused = assertThrows(StoreException.class, () -> over(simulated, SMALL));
-            assertEquals(ErrorCode.FILE_OPEN_FAIL, refused.code());
-            assertTrue(refused.getMessage().contains("/dev/shm"), refused::getMessage);
+        void shouldTryAgainWhenThereWasNoRoomForSharedMemory() {
+            try (FileSystemAdapter files = over(simulated, SMALL)) {
+                files.grow(path(), FILE);
+                faults.nth(Call.IOV_CREATE, 1, -Errno.EIO);
+                final StoreException refused = assertThrows(StoreException.class, () -> files.open(path()));
+                assertEquals(ErrorCode.FILE_OPEN_FAIL, refused.code());
+                assertTrue(refused.getMessage().contains("/dev/shm"), refused::getMessage);
+                files.open(path()).close();
+            }
         }
 
         @Test
@@ -321,14 +332,17 @@ class Hf3fsFileSystemTest {
         }
 
         @Test
-        void shouldSayThatThereIsNoLibrary() {
+        void shouldSayThatThereIsNoLibraryAndOpenNothing() {
             final Availability library = Usrbio.availability();
             NotExercised.require("no-usrbio", !library.available(), "this machine has libhf3fs_api_shared.so");
-            final StoreException refused = assertThrows(StoreException.class,
-                () -> Hf3fsFileSystem.open(mounted(), FileOpener.POSIX, folder));
+            final StoreException refused = assertThrows(StoreException.class, () -> SharedFileSystems.open(
+                SharedDiskVariables.FileSystem.HF3FS, FileOpener.POSIX, () -> {
+                    throw new AssertionError("an engine for nothing");
+                }));
             assertEquals(ErrorCode.INVALID_PARAMS, refused.code());
-            assertTrue(refused.getMessage().contains(library.reason())
-                && refused.getMessage().contains(library.remedy()), refused::getMessage);
+            for (final String part : List.of(SharedDiskVariables.FS_TYPE, library.reason(), library.remedy(), "posix")) {
+                assertTrue(refused.getMessage().contains(part), refused::getMessage);
+            }
         }
     }
 }

@@ -171,8 +171,10 @@ final class Segments implements AutoCloseable {
         return false;
     }
 
+    /** What a client lends; the files that all mount are nobody's, whatever a client calls itself. */
     List<LentSegment> of(final UUID clientId) {
-        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)).toList();
+        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)
+            && segment.medium() != Medium.DISTRIBUTED_DISK).toList();
     }
 
     /** Hides all that lies in a segment at once; it is gone when it has been swept. */
@@ -302,7 +304,8 @@ final class Segments implements AutoCloseable {
         final List<SegmentInfo> infos = new ArrayList<>();
         // Clients of earlier versions know no other media than these.
         Stream.concat(mounted.values().stream(), dying.values().stream())
-            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF).forEach(segment -> infos.add(info(segment)));
+            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF)
+            .forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 

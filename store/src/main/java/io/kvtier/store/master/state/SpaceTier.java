@@ -471,7 +471,8 @@ final class SpaceTier {
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
     boolean makeRoom(final long size, final long nowMs) {
-        final long wanted = Math.max(size, (long) (ratio * capacity()));
+        // Pages come free when they have rested, so that here nothing ends the loop before it has all that it wants.
+        final long wanted = medium == Medium.DISTRIBUTED_DISK ? size : Math.max(size, (long) (ratio * capacity()));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();

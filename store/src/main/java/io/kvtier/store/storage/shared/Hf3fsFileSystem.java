@@ -22,7 +22,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * 3FS past FUSE: what is in files goes through USRBIO, by memory that is shared with the client of 3FS; names, sizes
@@ -31,7 +30,9 @@ import java.util.Optional;
  *
  * <p>A read of which nothing is heard for half a minute fails, and its memory is the caller's again. A write of which
  * nothing is heard may still change the file, so it does not end, and is told in the log, until something is heard or
- * this is closed: until then nobody gives its room to another value.
+ * this is closed: until then nobody gives its room to another value. While all lanes wait so, others wait behind them.
+ *
+ * <p>One of these serves one 3FS: that of the first file. Files of another one are refused when they are moved.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> owns the channel, its threads and the adapter of the mount.
  */
@@ -40,6 +41,7 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
     public static final String NAME = "hf3fs";
 
     private static final System.Logger LOG = System.getLogger(Hf3fsFileSystem.class.getName());
+    private static final String NOT_ON_3FS = " is on no 3FS whose client offers USRBIO";
     private static final String OTHERWISE = "mount 3FS there on every host, with its client running, or choose "
         + PosixFileSystem.NAME + ", which goes through the mount";
     /** A path that leads to another file each time that it is looked at is given up. */
@@ -52,85 +54,55 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
     private final FileSystemAdapter mounted;
     private final FileOpener opener;
     private final Usrbio usrbio;
-    private final UsrbioChannel channel;
+    private final UsrbioOptions options;
     private final IoThreads threads;
+    /** To the 3FS of the first folder that was asked for; guarded by this object. */
+    private UsrbioChannel channel;
+    private boolean closed;
 
     private Hf3fsFileSystem(final FileSystemAdapter mounted, final FileOpener opener, final Usrbio usrbio,
-        final UsrbioChannel channel, final int lanes) {
+        final UsrbioOptions options) {
         this.mounted = mounted;
         this.opener = opener;
         this.usrbio = usrbio;
-        this.channel = channel;
-        threads = new IoThreads("kvtier-usrbio", lanes, QUEUED);
+        this.options = options.withAwaitedWrites();
+        threads = new IoThreads("kvtier-usrbio", options.lanes(), QUEUED);
     }
 
     /**
-     * Whether a folder is on a 3FS that can be used in this way from here.
+     * Opens it by the library of this process, for the 3FS of whatever is asked for first.
      *
-     * @param usrbio the library.
-     * @param folder one that is there.
-     * @return with reason and remedy.
-     */
-    public static Availability availability(final Usrbio usrbio, final Path folder) {
-        try {
-            return usrbio.mountPoint(folder).map(mount -> Availability.yes("3FS, mounted at " + mount))
-                .orElseGet(() -> Availability.no(folder + " is on no 3FS whose client offers USRBIO", OTHERWISE));
-        } catch (final IOException e) {
-            return Availability.no("it cannot be told whether " + folder + " is on 3FS: " + e, OTHERWISE);
-        }
-    }
-
-    /**
-     * Opens it for the 3FS that a folder is on, by the library of this process.
-     *
-     * @param mounted what goes through the mount; closed with this, and at once when this cannot be opened.
+     * @param mounted what goes through the mount; closed with this.
      * @param opener  opens the files.
-     * @param folder  one that is there, the root of what is used: looked up once.
      * @return the file system, to be closed.
-     * @throws StoreException INVALID_PARAMS, when there is no library or no 3FS, with what to do; FILE_OPEN_FAIL when
-     *                        there is no room for the shared memory.
+     * @throws IllegalStateException when there is no library ({@link Usrbio#availability()}).
      */
-    public static Hf3fsFileSystem open(final FileSystemAdapter mounted, final FileOpener opener, final Path folder) {
-        final Availability library = Usrbio.availability();
-        if (!library.available()) {
-            mounted.close();
-            throw refused(library);
-        }
-        return open(mounted, opener, Usrbio.system(), folder, UsrbioOptions.DEFAULT);
+    public static Hf3fsFileSystem open(final FileSystemAdapter mounted, final FileOpener opener) {
+        return over(mounted, opener, Usrbio.system(), UsrbioOptions.DEFAULT);
     }
 
-    /** As above, by a given library. */
-    static Hf3fsFileSystem open(final FileSystemAdapter mounted, final FileOpener opener, final Usrbio usrbio,
-        final Path folder, final UsrbioOptions options) {
-        try (Closings opened = new Closings()) {
-            opened.add(mounted::close);
-            final Availability there = availability(usrbio, folder);
-            if (!there.available()) {
-                throw refused(there);
+    static Hf3fsFileSystem over(final FileSystemAdapter mounted, final FileOpener opener, final Usrbio usrbio,
+        final UsrbioOptions options) {
+        return new Hf3fsFileSystem(mounted, opener, usrbio, options);
+    }
+
+    /** The channel to the 3FS that a folder is on; the library is asked about the first one only. */
+    private synchronized UsrbioChannel channel(final Path folder) {
+        if (closed) {
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "nothing in " + folder + " can be opened: the file"
+                + " system is closed");
+        }
+        if (channel == null) {
+            try {
+                final String mount = usrbio.mountPoint(folder).orElseThrow(() -> new StoreException(
+                    ErrorCode.FILE_OPEN_FAIL, folder + NOT_ON_3FS + "; " + OTHERWISE));
+                channel = UsrbioChannel.open(usrbio, mount, options);
+            } catch (final IOException | UsrbioException e) {
+                throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "USRBIO cannot be used for " + folder + ": "
+                    + e.getMessage() + "; " + OTHERWISE, e);
             }
-            final UsrbioChannel channel = opened.keep(UsrbioChannel.open(usrbio, mountOf(usrbio, folder),
-                options.withAwaitedWrites()), UsrbioChannel::close);
-            final Hf3fsFileSystem made = new Hf3fsFileSystem(mounted, opener, usrbio, channel, options.lanes());
-            opened.stayOpen();
-            return made;
-        } catch (final UsrbioException e) {
-            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "USRBIO cannot be used for " + folder + ": "
-                + e.getMessage(), e);
         }
-    }
-
-    private static StoreException refused(final Availability why) {
-        return new StoreException(ErrorCode.INVALID_PARAMS, NAME + " cannot be used: " + why.reason() + "; "
-            + why.remedy());
-    }
-
-    private static String mountOf(final Usrbio usrbio, final Path folder) {
-        try {
-            final Optional<String> mount = usrbio.mountPoint(folder);
-            return mount.orElseThrow(() -> refused(Availability.no(folder + " is no longer on 3FS", OTHERWISE)));
-        } catch (final IOException e) {
-            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, folder + " cannot be looked up: " + e, e);
-        }
+        return channel;
     }
 
     @Override
@@ -166,9 +138,10 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
 
     private Hf3fsSharedFile opened(final String path, final Object identity) {
         try (Closings opened = new Closings()) {
+            final UsrbioChannel lanes = channel(Path.of(path).getParent());
             final BlockFile file = opened.keep(opener.open(path, OpenMode.READ_WRITE), BlockFile::close);
             final Hf3fsFile registered = opened.keep(registered(path, file), Hf3fsFile::close);
-            final Hf3fsSharedFile made = new Hf3fsSharedFile(channel, threads, file, registered, identity);
+            final Hf3fsSharedFile made = new Hf3fsSharedFile(lanes, threads, file, registered, identity);
             opened.stayOpen();
             return made;
         } catch (final NativeException e) {
@@ -208,8 +181,8 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
             file = Files.createTempFile(Path.of(folder), ".kvtier-usrbio-", "");
             return tried(file.toString());
         } catch (final IOException | RuntimeException e) {
-            return Availability.no("USRBIO was tried and failed: " + e.getMessage(), "allow this user to write in "
-                + folder + ", or " + OTHERWISE);
+            return Availability.no("USRBIO was tried in " + folder + " and failed: " + e.getMessage(), "allow this user"
+                + " to write there; " + OTHERWISE);
         } finally {
             delete(file);
         }
@@ -267,8 +240,15 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
     }
 
     private void closeChannel() {
+        final UsrbioChannel open;
+        synchronized (this) {
+            closed = true;
+            open = channel;
+        }
         try {
-            channel.close();
+            if (open != null) {
+                open.close();
+            }
         } catch (final IllegalStateException e) {
             LOG.log(System.Logger.Level.WARNING, "USRBIO was left with something of which nothing is heard", e);
         }
