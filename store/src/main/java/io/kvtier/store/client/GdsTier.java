@@ -102,6 +102,7 @@ final class GdsTier implements AutoCloseable {
             Engines.gdsFile(engine, config).close();
             this.straightFromGpus = GdsWays.of(engine).straight().contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
+            storage.whenInDoubt(work::wake);
             opened.stayOpen();
         }
     }
