@@ -19,7 +19,8 @@ public sealed interface GdsCommand<R> extends Command<R> {
     /**
      * Registers a client's file, empty to the master. Repeated for the same file it changes nothing; another file, or
      * another generation, takes the place of the one before, with all that is in it. Refused with
-     * UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken for dead, until it has pinged.
+     * UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken for dead, until it has pinged, and from one whose file
+     * another client has registered that became known after it: that one has the file open now.
      *
      * @param clientId its owner.
      * @param storage  the file.
