@@ -104,6 +104,7 @@ final class GdsTier implements AutoCloseable {
             Engines.gdsFile(engine, config).close();
             this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
+            storage.whenInDoubt(work::wake);
             opened.stayOpen();
         }
     }
