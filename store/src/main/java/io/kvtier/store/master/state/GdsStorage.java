@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.snapshot.SavedFile;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import org.agrona.collections.Long2ObjectHashMap;
@@ -53,6 +54,14 @@ final class GdsStorage {
 
     NumberedDrops<GdsDrop> drops() {
         return drops;
+    }
+
+    SavedFile save() {
+        return new SavedFile(segment.clientId(), segment.host(), spec);
+    }
+
+    ObjectCopies.FilePlace place() {
+        return new ObjectCopies.FilePlace(segment.clientId(), spec.storageId(), spec.generation());
     }
 
     UUID storageId() {

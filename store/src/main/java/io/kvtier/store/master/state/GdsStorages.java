@@ -13,6 +13,7 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.snapshot.SavedFile;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -190,6 +191,11 @@ final class GdsStorages {
 
     List<GdsStorageInfo> list() {
         return registered.values().stream().map(GdsStorage::info).toList();
+    }
+
+    /** Those that are registered, for a snapshot. */
+    List<SavedFile> save() {
+        return registered.values().stream().map(GdsStorage::save).toList();
     }
 
     int size() {

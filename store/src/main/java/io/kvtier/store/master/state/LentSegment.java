@@ -22,7 +22,9 @@ final class LentSegment {
     private final String host;
     private final SegmentSpec spec;
     private final ExtentAllocator allocator;
-    private final long openFromMs;
+    /** When it has rested. */
+    private final long restedAtMs;
+    private long openFromMs;
     private Status status = Status.OK;
     private long unmountAtMs = Long.MAX_VALUE;
     private int failedProbes;
@@ -35,6 +37,7 @@ final class LentSegment {
         this.clientId = clientId;
         this.host = host;
         this.spec = spec;
+        this.restedAtMs = openFromMs;
         this.openFromMs = openFromMs;
         this.allocator = ExtentAllocator.create(spec.capacity(), spec.unit(), ALLOCATOR_LANES);
     }
@@ -63,6 +66,10 @@ final class LentSegment {
         return spec.address();
     }
 
+    SegmentSpec spec() {
+        return spec;
+    }
+
     Status status() {
         return status;
     }
@@ -88,6 +95,15 @@ final class LentSegment {
 
     long openFromMs() {
         return openFromMs;
+    }
+
+    /** When it may be allocated in, so far as it only has to rest. */
+    long restedAtMs() {
+        return restedAtMs;
+    }
+
+    void openFrom(final long atMs) {
+        openFromMs = atMs;
     }
 
     boolean isOpen(final long nowMs) {

@@ -6,7 +6,9 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.snapshot.SavedSegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -98,6 +100,42 @@ final class Segments implements AutoCloseable {
     /** Something that lies in a client's own file takes its room from now on. */
     void marked(final PlacedReplica replica) {
         totals.get(replica.segment().medium()).used += replica.allocated();
+    }
+
+    /** A segment opens at another time, perhaps at once: with the next command that time passes for. */
+    void reopen(final LentSegment segment, final long atMs) {
+        segment.openFrom(atMs);
+        nextOpenMs = Math.min(nextOpenMs, atMs);
+    }
+
+    /** Those that may be read, for a snapshot; files are not among them. */
+    List<SavedSegment> save() {
+        final List<SavedSegment> saved = new ArrayList<>(mounted.size());
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.gds() == null) {
+                saved.add(new SavedSegment(segment.clientId(), segment.host(), segment.spec()));
+            }
+        }
+        return saved;
+    }
+
+    /** Names of segments that are being swept, and up to which id replicas by that name lie in those. */
+    Map<Object, Long> gone() {
+        final Map<Object, Long> places = new HashMap<>();
+        for (final LentSegment segment : dying.values()) {
+            switch (segment.medium()) {
+                case MEMORY -> places.put(segment.id(), Long.MAX_VALUE);
+                case NOF -> places.put(segment.name(), Long.MAX_VALUE);
+                case GDS -> places.put(segment.gds().place(), Long.MAX_VALUE);
+            }
+        }
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.gds() != null) {
+                // The same file may be registered anew: its segment then has a number that came after theirs.
+                places.computeIfPresent(segment.gds().place(), (place, all) -> segment.id().getLeastSignificantBits());
+            }
+        }
+        return places;
     }
 
     private long openFromMs(final SegmentCommand.SegmentSpec spec, final long nowMs) {
