@@ -275,7 +275,7 @@ class AdminServerTest {
             final AdminConfig config = new AdminConfig(
                 new InetSocketAddress("127.0.0.1", taken.getLocalPort()), null, tls, false, false, "c");
             final List<Integer> before = OpenDescriptors.of(SELECTOR);
-            assertThrows(IOException.class, () -> AdminServer.start(config, master, null));
+            assertThrows(IOException.class, () -> AdminServer.start(config, master, null, null));
             assertTrue(before.containsAll(OpenDescriptors.of(SELECTOR)));
         }
     }

@@ -113,14 +113,14 @@ class MasterConfigTest {
             new MasterSettings(new MasterSettings.Eviction(0.5, 0.25, 0.75, 0.125, false), 4, true, 10_000,
                 new MasterSettings.Liveness(9000, 7000, 8000, 6), new MasterSettings.Pins(5000, 360_000),
                 new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST),
-            List.of()), config);
+            new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000), List.of()), config);
     }
 
     /** One that is not the default for each but the file itself. */
     private static Map<MasterOption, String> otherValues() {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
             "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s",
-            "9", "true", "11", "12", "13", "14", "0", "16");
+            "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "d", "18", "19", "20");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();
@@ -204,10 +204,10 @@ class MasterConfigTest {
     @Test
     void shouldWarnOfUnknownNamesInAFile() {
         final MasterConfig config = fromFile("a.yaml",
-            "rpc_prot: 1\nenable_snapshot: true\nha:\n  backend: etcd\nconfig_path: x\nrpc_port: 9\n");
+            "rpc_prot: 1\nenable_oplog: true\nha:\n  backend: etcd\nconfig_path: x\nrpc_port: 9\n");
 
         final String path = directory.resolve("a.yaml").toString();
-        assertEquals(Stream.of("rpc_prot", "enable_snapshot", "ha/backend", "config_path").map(key -> path + ": '" + key
+        assertEquals(Stream.of("rpc_prot", "enable_oplog", "ha/backend", "config_path").map(key -> path + ": '" + key
             + "' has no effect; is it misspelt, or of another version?").toList(), config.warnings());
         assertEquals(9, config.rpc().port());
     }
