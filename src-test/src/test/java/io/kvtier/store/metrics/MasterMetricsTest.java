@@ -138,7 +138,8 @@ class MasterMetricsTest {
     /** Figures by the order of the counters, sums and the reads that were found written out. */
     @Test
     void shouldShowEveryFigureUnderItsName() throws IOException {
-        metrics = new MasterMetrics(new Counted(), new RequestMetrics(), new MasterMetrics.Facts("c", "1", 0), () -> 0, null);
+        metrics = new MasterMetrics(new Counted(), new RequestMetrics(), new MasterMetrics.Facts("c", "1", 0), () -> 0,
+            null);
         final Map<String, PrometheusText.Family> read = read();
         final String figures = """
             master_key_count 1, master_total_capacity_bytes 2, master_allocated_bytes 3, mem_cache_nums_ 4,

@@ -67,7 +67,8 @@ public final class SnapshotPlan {
         final List<SnapshotId> ids = archive.list();
         final long lastTerm = ids.isEmpty() ? 0 : ids.getFirst().term();
         final SnapshotArchive.Restorable best = terms.restores() ? best(archive, nowMs) : null;
-        return new SnapshotPlan(archive, terms, term(nowMs, lastTerm, best == null ? 0 : best.manifest().lastVersion()),
+        final long lastVersion = best == null ? 0 : best.manifest().lastVersion();
+        return new SnapshotPlan(archive, terms, term(nowMs, lastTerm, lastVersion),
             best == null ? null : best.snapshot());
     }
 
@@ -80,11 +81,12 @@ public final class SnapshotPlan {
                 + String.join("; ", found.refused()));
         }
         if (found.best() == null) {
-            LOG.log(Logger.Level.WARNING, "there is no whole snapshot in {0}; the master begins empty", archive);
+            LOG.log(found.refused().isEmpty() ? Logger.Level.INFO : Logger.Level.WARNING,
+                "there is no whole snapshot in {0}; the master begins empty", archive);
             return null;
         }
-        LOG.log(Logger.Level.INFO, "restoring snapshot {0} of {1}, taken {2} s ago: {3} objects, which can be read when "
-            + "their owners have brought them back", found.best().manifest().id(), archive,
+        LOG.log(Logger.Level.INFO, "restoring snapshot {0} of {1}, taken {2} s ago: {3} objects, which can be read "
+            + "when their owners have brought them back", found.best().manifest().id(), archive,
             String.valueOf((nowMs - found.best().manifest().takenAtMs()) / 1000),
             String.valueOf(found.best().snapshot().objects().size()));
         return found.best();

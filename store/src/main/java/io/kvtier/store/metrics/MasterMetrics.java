@@ -139,7 +139,8 @@ public final class MasterMetrics {
     }
 
     private static void collectSnapshots(final Families families, final SnapshotCounts counts) {
-        families.counter("master_snapshot_success", counts.taken(), "Snapshots of the master's state that are durable.");
+        families.counter("master_snapshot_success", counts.taken(),
+            "Snapshots of the master's state that are durable.");
         families.counter("master_snapshot_fail", counts.failed(), "Snapshots that could not be taken or written.");
         families.gauge("master_snapshot_duration_ms", counts.lastMs(), "Milliseconds that the last snapshot took.");
         families.gauge("kvtier_snapshot_last_success_time_seconds", counts.lastAtMs() / MILLIS,

@@ -83,7 +83,8 @@ final class SnapshotOwners {
         final Object type, final List<ReplicaDescriptor> descriptors) {
         final TreeSet<String> places = new TreeSet<>();
         descriptors.forEach(descriptor -> places.add(place(descriptor)));
-        return version + " " + size + " " + checksummed + " " + (checksummed ? checksum : 0) + " " + type + " " + places;
+        return version + " " + size + " " + checksummed + " " + (checksummed ? checksum : 0) + " " + type + " "
+            + places;
     }
 
     /** What lies on devices is not back, nor what lies in memory without a checksum, or in memory that is not lent. */

@@ -113,7 +113,7 @@ final class ObjectCopies {
         there = null;
     }
 
-    /** What is not known to be at its place any more, as far as replicas that are being swept still stand in records. */
+    /** Where replicas lie no more that still stand in records until they are swept. */
     record Gone(Map<Object, Long> places, Map<UUID, Long> disks) {
         boolean isEmpty() {
             return places.isEmpty() && disks.isEmpty();

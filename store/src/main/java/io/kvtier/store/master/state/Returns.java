@@ -49,7 +49,7 @@ final class Returns {
         return new Returning(replicas, from + count == segment.lying().size() ? Returning.END : from + count);
     }
 
-    /** A client has lent memory anew in which values of before may lie; it stays closed until it has given them back. */
+    /** A client has lent memory anew in which values of before may lie; it stays closed until these are given back. */
     void begun(final LentSegment segment, final SegmentAddress formerly) {
         final AwayObjects.Segment former = own(segment.clientId(), formerly);
         if (former != null && segment.medium() == Medium.MEMORY

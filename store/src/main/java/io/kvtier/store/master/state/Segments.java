@@ -123,11 +123,12 @@ final class Segments implements AutoCloseable {
     Map<Object, Long> gone() {
         final Map<Object, Long> places = new HashMap<>();
         for (final LentSegment segment : dying.values()) {
-            switch (segment.medium()) {
-                case MEMORY -> places.put(segment.id(), Long.MAX_VALUE);
-                case NOF -> places.put(segment.name(), Long.MAX_VALUE);
-                case GDS -> places.put(segment.gds().place(), Long.MAX_VALUE);
-            }
+            final Object place = switch (segment.medium()) {
+                case MEMORY -> segment.id();
+                case NOF -> segment.name();
+                case GDS -> segment.gds().place();
+            };
+            places.put(place, Long.MAX_VALUE);
         }
         for (final LentSegment segment : mounted.values()) {
             if (segment.gds() != null) {

@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
- * Reads the chunks of a payload, each of which is checked before it is looked into; see {@link PayloadWriter}. Memory is
- * taken only for lengths that have been checked.
+ * Reads the chunks of a payload, each of which is checked before it is looked into; see {@link PayloadWriter}. Memory
+ * is taken only for lengths that have been checked.
  *
  * <p><b>Threading:</b> one thread.
  */

@@ -83,6 +83,7 @@ final class RowReader {
             case REMOVED -> page();
             case PATTERNS -> patterns.add(new SavedRemovals.Matching(text(), text(), count()));
             case OBJECTS -> objects.add(object());
+            default -> throw new IllegalArgumentException("rows of " + section);
         }
     }
 
