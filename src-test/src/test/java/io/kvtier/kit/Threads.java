@@ -72,9 +72,13 @@ public final class Threads {
      * @param method its name.
      */
     public static void awaitInside(final Thread thread, final Class<?> of, final String method) {
-        awaitUntil(() -> Stream.of(thread.getStackTrace()).anyMatch(frame ->
-            frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method)),
-            () -> method + " is not among " + Arrays.toString(thread.getStackTrace()));
+        awaitUntil(() -> {
+            if (!thread.isAlive()) {
+                throw new AssertionError("the thread has ended, and did not stay in " + method);
+            }
+            return Stream.of(thread.getStackTrace()).anyMatch(frame ->
+                frame.getClassName().equals(of.getName()) && frame.getMethodName().equals(method));
+        }, () -> method + " is not among " + Arrays.toString(thread.getStackTrace()));
     }
 
     /** The state of a thread in a system call is that of one that runs. */

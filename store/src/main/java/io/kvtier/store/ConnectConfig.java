@@ -37,6 +37,8 @@ public final class ConnectConfig {
     private final DiskConfig disk;
     /** Null when nothing was said. */
     private final GdsConfig gds;
+    /** Null when nothing was said. */
+    private final SharedDiskConfig sharedDisk;
     private final NofConfig nof;
     private final Timeouts timeouts;
     private final boolean verify;
@@ -142,6 +144,7 @@ public final class ConnectConfig {
             builder.segmentName == null ? builder.name : builder.segmentName, builder.stagingBytes);
         disk = builder.disk;
         gds = builder.gds;
+        sharedDisk = builder.sharedDisk;
         nof = builder.nof;
         timeouts = new Timeouts(builder.rpcTimeoutMs, builder.transferTimeoutMs, builder.putTimeoutMs,
             builder.closeTimeoutMs);
@@ -212,6 +215,26 @@ public final class ConnectConfig {
         return gds == null;
     }
 
+    /**
+     * The shared disk: files that all hosts mount.
+     *
+     * @return its settings; {@link SharedDiskConfig#isThere()} is false when there is none, or when nothing was said of
+     *         it.
+     */
+    public SharedDiskConfig sharedDisk() {
+        return sharedDisk == null ? SharedDiskConfig.NONE : sharedDisk;
+    }
+
+    /**
+     * Whether nothing was said of a shared disk, so that the environment of the process decides, see
+     * {@code store/OPERATIONS.md}.
+     *
+     * @return true when {@link #sharedDisk()} was not set.
+     */
+    public boolean isSharedDiskLeftToEnvironment() {
+        return sharedDisk == null;
+    }
+
     /** {@return the block devices that are lent} */
     public NofConfig nof() {
         return nof;
@@ -268,6 +291,8 @@ public final class ConnectConfig {
         private DiskConfig disk = DiskConfig.NONE;
         /** Null when nothing was said. */
         private GdsConfig gds;
+        /** Null when nothing was said. */
+        private SharedDiskConfig sharedDisk;
         private NofConfig nof = NofConfig.NONE;
         private long rpcTimeoutMs = DEFAULT_RPC_TIMEOUT_MS;
         private long transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS;
@@ -296,6 +321,7 @@ public final class ConnectConfig {
             stagingBytes = from.lending.stagingBytes();
             disk = from.disk;
             gds = from.gds;
+            sharedDisk = from.sharedDisk;
             nof = from.nof;
             rpcTimeoutMs = from.timeouts.rpcMs();
             transferTimeoutMs = from.timeouts.transferMs();
@@ -471,6 +497,17 @@ public final class ConnectConfig {
          */
         public Builder gds(final GdsConfig settings) {
             gds = Objects.requireNonNull(settings, "settings");
+            return this;
+        }
+
+        /**
+         * Sets the shared disk, whatever the environment says of it. Without this call the environment decides.
+         *
+         * @param settings {@link SharedDiskConfig#NONE} for none, else that with changes.
+         * @return this.
+         */
+        public Builder sharedDisk(final SharedDiskConfig settings) {
+            sharedDisk = Objects.requireNonNull(settings, "settings");
             return this;
         }
 

@@ -1,5 +1,6 @@
 package io.kvtier.store;
 
+import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.config.MasterSettings;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -10,9 +11,9 @@ import java.util.Objects;
  */
 public final class StoreConfig {
     /** Everything is allocated in multiples of this many bytes: what direct I/O needs on every disk. */
-    public static final long UNIT_BYTES = 4096;
+    public static final long UNIT_BYTES = ExtentAllocator.DEFAULT_UNIT_BYTES;
     /** Largest capacity of one tier in bytes. */
-    public static final long MAX_TIER_BYTES = 16L << 40;
+    public static final long MAX_TIER_BYTES = ExtentAllocator.MAX_CAPACITY_BYTES;
 
     private final Memory memory;
     private final DiskConfig disk;

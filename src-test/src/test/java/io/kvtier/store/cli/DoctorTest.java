@@ -70,7 +70,7 @@ final class DoctorTest {
             assertEquals("", findings.get(name).remedy());
         }
         for (final String name : List.of("nvidia_driver", "libcuda", "gpu", "libcufile", "cufile_json", "gds_mode",
-            "posix_pool", "gds_offload")) {
+            "posix_pool", "gds_offload", "shared_disk")) {
             assertEquals(Finding.State.ABSENT, findings.get(name).state(), () -> findings.get(name).toString());
         }
         try (Stream<Path> left = Files.list(dir)) {
@@ -332,6 +332,31 @@ final class DoctorTest {
         expect("gds_offload", Finding.State.OK, "kv.gds, 1.0 MiB, by posix: ", "");
         machine.environment.put("MC_TENT_CONF", "{");
         expect("gds_offload", Finding.State.BROKEN, "MC_TENT_CONF: this is not JSON", "correct it");
+    }
+
+    @Test
+    void shouldSayWhetherAStoreCouldUseTheSharedDiskThatTheEnvironmentAsksFor() throws IOException {
+        expect("shared_disk", Finding.State.ABSENT, "MOONCAKE_DISTRIBUTED_PAGE_MODE is not set", "OPERATIONS.md");
+        machine.environment.put("MOONCAKE_DISTRIBUTED_PAGE_MODE", "1");
+        machine.environment.put("MOONCAKE_DISTRIBUTED_ROOT_DIR", "shared");
+        expect("shared_disk", Finding.State.BROKEN, "MOONCAKE_DISTRIBUTED_ROOT_DIR is 'shared'", "PAGE_MODE to false");
+        final Path shared = dir.resolve("shared");
+        machine.environment.put("MOONCAKE_DISTRIBUTED_ROOT_DIR", shared.toString());
+        machine.environment.put("MOONCAKE_DISTRIBUTED_BUCKET_SIZE", "65536");
+        expect("shared_disk", Finding.State.BROKEN, "MOONCAKE_DISTRIBUTED_FS_TYPE is 'hf3fs'", "PAGE_MODE to false");
+        machine.environment.put("MOONCAKE_DISTRIBUTED_FS_TYPE", "posix");
+        expect("shared_disk_folder", Finding.State.BROKEN, "does not exist", "mkdir -p " + shared);
+        Files.createDirectory(shared);
+        expect("shared_disk_mount", Finding.State.LIMITED, "ext4, a file system of this host alone", "mount");
+        for (final String name : List.of("folder", "writable", "cluster", "direct_io", "room", "open_files")) {
+            expect("shared_disk_" + name, Finding.State.OK, "", "");
+        }
+        Files.writeString(shared.resolve("kvtier.cluster"), "?");
+        expect("shared_disk_cluster", Finding.State.BROKEN, "kvtier.cluster", "another folder");
+        machine.file("/proc/self/limits", MadeUpMachine.GOOD_LIMITS.replace("20000", "1000 "));
+        expect("shared_disk_open_files", Finding.State.BROKEN, "1000", "ulimit -n");
+        machine.missingFlags = List.of(FLAG);
+        expect("shared_disk", Finding.State.BROKEN, "not looked at: this JVM lacks " + FLAG, "flags above");
     }
 
     @Test

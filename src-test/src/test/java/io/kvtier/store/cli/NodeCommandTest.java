@@ -8,8 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.Environment;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,7 +24,11 @@ class NodeCommandTest {
         new PrintStream(PrintStream.nullOutputStream()), false);
 
     private static ConnectConfig config(final String... arguments) {
-        final NodeCommand node = new NodeCommand(CONSOLE);
+        return config(Map.of(), arguments);
+    }
+
+    private static ConnectConfig config(final Map<String, String> variables, final String... arguments) {
+        final NodeCommand node = new NodeCommand(CONSOLE, Environment.of(variables));
         new CommandLine(node).setCaseInsensitiveEnumValuesAllowed(true).parseArgs(arguments);
         return node.settings(ConnectConfig.builder("h", 1)).build();
     }
@@ -42,6 +49,19 @@ class NodeCommandTest {
         assertTrue(config().isGdsLeftToEnvironment());
         assertFalse(new ExistsCommand(CONSOLE).settings(ConnectConfig.builder("h", 1)).build()
             .isGdsLeftToEnvironment());
+    }
+
+    /** A file alone is something to lend, whoever says so. */
+    @Test
+    void shouldLendAFileAloneThatTheEnvironmentNames() {
+        final Map<String, String> variables = new HashMap<>(Map.of("MOONCAKE_GDS_OFFLOAD_ENABLED", "1",
+            "MOONCAKE_GDS_OFFLOAD_PATH", "/ssd/kv.gds", "MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES", "1048576"));
+
+        assertTrue(config(variables, "--memory-bytes=0").isGdsLeftToEnvironment());
+        variables.put("MOONCAKE_GDS_OFFLOAD_ENABLED", "0");
+        assertEquals("INVALID_PARAMS: --memory-bytes, --disk-bytes and --gds-bytes are 0, there is no --nof-device, "
+            + "and MOONCAKE_GDS_OFFLOAD_ENABLED is not 1; nothing is lent",
+            assertThrows(StoreException.class, () -> config(variables, "--memory-bytes=0")).getMessage());
     }
 
     @ParameterizedTest

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.MappedRegion;
 import io.kvtier.alloc.MemoryKind;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.OpenMode;
@@ -164,7 +165,7 @@ class GdsEnginesTest {
         assertArrayEquals(second, PatternBytes.copyOf(SimulatedBuffers.bytes(gpu, 0, SIZE)));
         assertEquals(SIZE, read(engine, TransportKind.GDS));
         assertEquals(SIZE, read(engine, TransportKind.POSIX));
-        assertEquals(new GdsWays(Set.of(MemoryKind.DEVICE), Capability.HOST_MEMORY), GdsWays.of(engine));
+        assertEquals(Set.of(MemoryKind.DEVICE), GdsEngines.straight(engine, config(GdsConfig.Mover.GDS)));
         assertTrue(modes.stream().anyMatch(OpenMode::direct), modes.toString());
     }
 
@@ -183,8 +184,14 @@ class GdsEnginesTest {
         move(engine, engine.newTransfer().write(unknown, 0, SIZE, file, SIZE));
         assertEquals(SIZE, written(engine, TransportKind.POSIX));
 
-        assertEquals(new GdsWays(EnumSet.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.HOST),
-            Set.of(MemoryKind.MAPPED)), GdsWays.of(engine));
+        // A file that is mapped is memory of the host, and none that it takes.
+        final MappedRegion mapped = open.keep(MappedRegion.map(path.toString(), 0, SIZE, true), MappedRegion::close);
+        move(engine, engine.newTransfer().write(mapped, 0, SIZE, file, SIZE));
+        assertEquals(2 * SIZE, written(engine, TransportKind.POSIX));
+        assertEquals(SIZE, written(engine, TransportKind.GDS));
+
+        assertEquals(EnumSet.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.HOST),
+            GdsEngines.straight(engine, config(GdsConfig.Mover.GDS)));
     }
 
     @Test
@@ -231,7 +238,7 @@ class GdsEnginesTest {
         assertEquals(List.of(TransportKind.MEMORY, mover.kind()), kinds(engine));
         assertEquals(SIZE, written(engine, mover.kind()));
         assertTrue(modes.stream().anyMatch(OpenMode::direct), modes.toString());
-        assertEquals(new GdsWays(Capability.HOST_MEMORY, Set.of()), GdsWays.of(engine));
+        assertEquals(Capability.HOST_MEMORY, GdsEngines.straight(engine, config(mover)));
         final TransferException e = assertThrows(TransferException.class,
             () -> engine.submit(engine.newTransfer().write(device(content), 0, SIZE, file, 0)));
         assertEquals(TransferFailure.Kind.INVALID, e.failure().kind());

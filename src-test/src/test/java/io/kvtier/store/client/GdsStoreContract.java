@@ -100,7 +100,14 @@ abstract class GdsStoreContract {
             assertEquals(List.of(1L, 0L, 1L, 0L, (long) size), List.of(stats.puts(), stats.onlyPuts(), stats.values(),
                 stats.unsettled(), stats.tier().writtenBytes()));
             assertEquals(new StoreStats.GdsFaults(0, 0, 0, 0, 0), stats.faults());
+            assertRead(store, 1, size);
         }
+    }
+
+    /** What was answered from the file. */
+    private static void assertRead(final Store store, final long gets, final long bytes) {
+        final StoreStats.TierStats tier = store.stats().gds().tier();
+        assertEquals(List.of(gets, bytes), List.of(tier.hits(), tier.readBytes()));
     }
 
     /** What was read is leased, and stays in memory until that is over. */
@@ -270,6 +277,7 @@ abstract class GdsStoreContract {
             }
             assertEquals(GetOutcome.MISS, store.get(KEY, StoreContract.room(value.length)));
             assertFalse(store.exists(KEY));
+            assertRead(store, 0, 0);
         }
     }
 

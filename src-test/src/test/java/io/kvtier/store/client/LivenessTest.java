@@ -1,6 +1,7 @@
 package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.store.ErrorCode;
@@ -28,8 +29,10 @@ class LivenessTest {
     private final LinkedBlockingQueue<PingReply> answers = new LinkedBlockingQueue<>();
     private final ExecutorService chores = Executors.newSingleThreadExecutor();
     private final AtomicInteger lent = new AtomicInteger();
+    private final AtomicInteger first = new AtomicInteger();
+    private volatile Runnable lendingFirst = () -> { };
     private volatile Runnable lending = () -> { };
-    private volatile boolean closing;
+    private volatile boolean answersAll;
 
     /** It answers as the test tells it. */
     private final Master master = new Master() {
@@ -38,7 +41,7 @@ class LivenessTest {
         public <R> R apply(final Command<R> command) {
             asked.add((Ping) command);
             try {
-                return (R) (closing ? KNOWN : answers.take());
+                return (R) (answersAll ? KNOWN : answers.take());
             } catch (final InterruptedException e) {
                 throw new AssertionError(e);
             }
@@ -49,6 +52,12 @@ class LivenessTest {
             @Override
             public boolean lends() {
                 return true;
+            }
+
+            @Override
+            public void mount() {
+                first.incrementAndGet();
+                lendingFirst.run();
             }
 
             @Override
@@ -69,7 +78,7 @@ class LivenessTest {
 
     @AfterEach
     void close() {
-        closing = true;
+        answersAll = true;
         // For the ping that is under way.
         answers.add(KNOWN);
         liveness.close();
@@ -85,6 +94,9 @@ class LivenessTest {
 
     private void start() throws InterruptedException {
         liveness.start();
+        // The first ping may have been sent before all was lent, and what it is answered is passed over then.
+        answers.add(KNOWN);
+        asked.take();
         asked.take();
     }
 
@@ -124,6 +136,72 @@ class LivenessTest {
         assertTrue(liveness.isSettled());
         answer(FORGOTTEN);
         assertEquals(2, lent.get(), "this one was sent afterwards");
+    }
+
+    /** Memory is cleared, files are reserved: that may take longer than the master waits for a word of a client. */
+    @Test
+    void shouldPingWhileItLendsForTheFirstTime() throws Exception {
+        lendingFirst = () -> {
+            try {
+                asked.take();
+                answers.add(FORGOTTEN);
+                asked.take();
+            } catch (final InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        };
+        liveness.start();
+        assertEquals(1, first.get());
+        answers.add(KNOWN);
+        asked.take();
+        answer(KNOWN);
+        assertEquals(0, lent.get(), "it is being lent already");
+    }
+
+    /** A process that stood still for long, before anything of it was there. */
+    @Test
+    void shouldLendAgainWhenItWasTakenForDeadMeanwhile() {
+        lendingFirst = () -> {
+            if (first.get() < 3) {
+                throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "taken for dead");
+            }
+        };
+        answersAll = true;
+        liveness.start();
+        assertEquals(3, first.get());
+    }
+
+    @Test
+    void shouldSayWhyNothingCouldBeLent() {
+        lendingFirst = () -> {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "number " + first.get());
+        };
+        answersAll = true;
+        assertEquals("UNAVAILABLE_IN_CURRENT_STATUS: number 5",
+            assertThrows(StoreException.class, liveness::start).getMessage());
+    }
+
+    /** Another master in its place has to be told of everything once more, also of what the first one heard of. */
+    @Test
+    void shouldLendAnewWhenAnotherMasterCameWhileItWasLending() throws Exception {
+        final CountDownLatch inside = new CountDownLatch(1);
+        final CountDownLatch go = new CountDownLatch(1);
+        start();
+        lending = () -> {
+            inside.countDown();
+            await(go);
+        };
+        answers.add(FORGOTTEN);
+        inside.await();
+        asked.take();
+        // Answered while it lends; the one after it is answered by the same master.
+        answers.add(reply(ClientStatus.OK, 2));
+        asked.take();
+        go.countDown();
+        chores.submit(() -> { }).get();
+        answer(reply(ClientStatus.OK, 2));
+        answer(reply(ClientStatus.OK, 2));
+        assertEquals(2, lent.get());
     }
 
     /** The master knows the client by its pings, and does not ask for it again. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.store.replica.PageLayout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,6 +72,8 @@ class MasterConfigTest {
         assertEquals(new MasterSettings.Tasks(10_000, 10_000, 10_000, 300_000, 300_000, 11), settings.tasks());
         assertFalse(settings.strictTenants());
         assertEquals(MasterSettings.Strategy.RANDOM, settings.strategy());
+        assertEquals(new MasterSettings.Pages(null, "mooncake_cluster", 0.90, 0.20, false,
+            new MasterSettings.Promotion(false, 2, 50_000)), settings.pages());
         assertEquals(List.of(), config.warnings());
     }
 
@@ -89,6 +92,35 @@ class MasterConfigTest {
         assertEquals(13_000, config.settings().liveness().clientTtlMs());
         final String other = file("b.yaml", "rpc_port: 14");
         assertEquals(14, from(Map.of(MasterOption.CONFIG_PATH, other), variables).rpc().port());
+    }
+
+    /** The five variables are those of the followed design, which a client reads too. */
+    @Test
+    void shouldTakeTheLayoutOfSharedFilesFromTheVariablesOfClients() {
+        final Map<String, String> variables = new HashMap<>(Map.of("MOONCAKE_DISTRIBUTED_PAGE_MODE", "1"));
+        assertEquals(new PageLayout("/mnt/3fs/mooncake", 256, 65_536, 4_294_967_296L),
+            from(Map.of(), variables).settings().pages().layout());
+        variables.putAll(Map.of("MOONCAKE_DISTRIBUTED_ROOT_DIR", "/mnt/b", "MOONCAKE_DISTRIBUTED_BUCKET_COUNT", "3",
+            "MOONCAKE_DISTRIBUTED_PAGE_SIZE", "4096", "MOONCAKE_DISTRIBUTED_BUCKET_SIZE", "40960"));
+        assertEquals(new PageLayout("/mnt/b", 3, 4096, 40_960), from(Map.of(), variables).settings().pages().layout());
+        variables.put("KVTIER_MASTER_DISTRIBUTED_BUCKET_COUNT", "4");
+        assertEquals(4, from(Map.of(), variables).settings().pages().layout().buckets());
+        variables.put("MOONCAKE_DISTRIBUTED_PAGE_MODE", "FALSE");
+        assertFalse(from(Map.of(), variables).settings().pages().isOn());
+        variables.put("MOONCAKE_DISTRIBUTED_PAGE_MODE", "maybe");
+        assertEquals("environment variable MOONCAKE_DISTRIBUTED_PAGE_MODE is 'maybe'; it must be true or false",
+            problem(() -> from(Map.of(), variables)));
+    }
+
+    @Test
+    void shouldRefuseALayoutOfSharedFilesThatCannotBeOne() {
+        final Map<MasterOption, String> options = new EnumMap<>(Map.of(MasterOption.DISTRIBUTED_PAGE_MODE, "true",
+            MasterOption.DISTRIBUTED_PAGE_SIZE, "12288"));
+        assertEquals("the page size of the shared disk is 12288; it must be a power of two from 4096 to 1073741824; "
+            + "see distributed_root_dir, distributed_bucket_count, distributed_page_size and distributed_bucket_size",
+            problem(() -> from(options, Map.of())));
+        options.put(MasterOption.DISTRIBUTED_PAGE_MODE, "false");
+        assertFalse(from(options, Map.of()).settings().pages().isOn(), "nobody asks for it");
     }
 
     @Test
@@ -112,14 +144,17 @@ class MasterConfigTest {
             new MasterConfig.Http("::1", 3, false), new MasterConfig.Security(true, "s", "t", "k", "p", "c"), "blue-7",
             new MasterSettings(new MasterSettings.Eviction(0.5, 0.25, 0.75, 0.125, false), 4, true, 10_000,
                 new MasterSettings.Liveness(9000, 7000, 8000, 6), new MasterSettings.Pins(5000, 360_000),
-                new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST),
+                new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST,
+                new MasterSettings.Pages(new PageLayout("/mnt/a", 2, 8192, 16_384), "blue-7", 0.625, 0.375, true,
+                    new MasterSettings.Promotion(true, 3, 19))),
             new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000), List.of()), config);
     }
 
     /** One that is not the default for each but the file itself. */
     private static Map<MasterOption, String> otherValues() {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
-            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "local_first", "7", "8s",
+            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "true",
+            "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7", "8s",
             "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "d", "18", "19", "20");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =

@@ -37,6 +37,10 @@ class ReplicaSelectionTest {
                 "3 2 1 0"),
             Arguments.of("the own file between block devices and disks, others' files last",
                 "gds-other disk-other disk-own gds-own nof-other", "4 3 2 1 0"),
+            Arguments.of("pages that all mount between the own file and disks",
+                "disk-other disk-own shared nof-other gds-own memory-other", "5 3 4 2 1 0"),
+            Arguments.of("pages that all mount are as near as each other", "shared shared", "0 1"),
+            Arguments.of("what is not written to pages is not read", "shared-processing disk-other", "1"),
             Arguments.of("the own file as it was before is nobody's", "gds-own-earlier gds-own-file disk-other", "2"),
             Arguments.of("what is not complete in a file is not read", "gds-own-processing disk-other", "1"),
             Arguments.of("a kind of a later version is never read", "later disk-other", "1"),
@@ -80,6 +84,7 @@ class ReplicaSelectionTest {
             case "nof" -> new ReplicaDescriptor.Nof(own ? "nvme-own" : "nvme-other", 0, 1);
             case "gds" -> new ReplicaDescriptor.Gds(own ? ME : OTHER,
                 words.endsWith("file") ? new UUID(5, 5) : FILE, words.endsWith("earlier") ? 6 : 7, 0, 1, 4096);
+            case "shared" -> new ReplicaDescriptor.DistributedDisk("/mnt/bucket_00.data", 0, 1);
             case "disk" -> new ReplicaDescriptor.LocalDisk(own ? ME : OTHER, 1, "");
             default -> new ReplicaDescriptor.Unknown(77, new byte[3]);
         };

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.Faults.Call;
@@ -19,15 +20,15 @@ import io.kvtier.kit.Threads;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
+import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,6 +39,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ExtendWith(LeakCheck.class)
 class GdsClosingTest {
     private static final int UNIT = Value.UNIT;
+    private static final int THREADS = 4;
+    private static final int VALUES = 60;
 
     @TempDir
     private Path directory;
@@ -66,7 +69,7 @@ class GdsClosingTest {
                 write = free.write(source.slices());
                 gate.awaitEntered();
                 free.close();
-                assertEquals(new GdsStorageStats(2 * UNIT, UNIT, 0, 0, 0, 0, 1, 0, 0), rig.storage().stats());
+                assertEquals(new GdsStorageStats(2 * UNIT, UNIT, 0, 0, 0, 0, 1, 0, 0, 0), rig.storage().stats());
                 assertNull(rig.storage().reserve(ObjectKey.of("two"), 2 * UNIT));
             }
             write.await();
@@ -134,31 +137,37 @@ class GdsClosingTest {
         assertEquals(0, rig.storage().stats().leases());
     }
 
-    @Test
-    void shouldWaitForRunningWritesAndReadsWhenItIsClosed() throws InterruptedException {
+    @ParameterizedTest
+    @EnumSource(value = Call.class, names = {"WRITE", "READ"})
+    void shouldWaitForWhatIsRunningWhenItIsClosed(final Call call) throws InterruptedException {
         final Value value = Value.of("k", 1, UNIT);
         final Faults faults = new Faults();
         final GdsRig.Setup setup = setup(4, false).on(new FaultyFiles(faults));
-        try (GdsRig rig = setup.open(); HostRegion memory = HostRegion.allocate(NativeTag.TEST, 2 * UNIT)) {
-            memory.segment().asSlice(0, UNIT).copyFrom(MemorySegment.ofArray(value.bytes()));
-            final GdsReservation reservation = rig.reserve(value);
+        try (GdsRig rig = setup.open(); HostRegion memory = HostRegion.allocate(NativeTag.TEST, UNIT)) {
+            final StoredExtent stored = rig.put(value, 1);
+            final List<RegionSlice> slices = List.of(memory.slice(0, UNIT));
             final CompletableFuture<Void> closing;
-            final Transfer write;
-            try (Faults.Gate gate = faults.blockNext(Call.WRITE)) {
-                write = reservation.write(List.of(memory.slice(0, UNIT)));
+            final Transfer running;
+            try (GdsReservation reservation = rig.reserve(value); GdsLease lease = rig.acquire(stored);
+                Faults.Gate gate = faults.blockNext(call)) {
+                running = call == Call.WRITE ? reservation.write(slices) : lease.read(0, slices, false);
                 gate.awaitEntered();
                 final CompletableFuture<Thread> closer = new CompletableFuture<>();
                 closing = Threads.start(() -> {
                     closer.complete(Thread.currentThread());
                     rig.storage().close();
                 });
-                assertTrue(Threads.awaitWaiting(closer.join()), "it waits for the write");
-                assertFalse(write.isDone());
-                reservation.close();
+                Threads.awaitInside(closer.join(), Segment.class, "close");
+                assertTrue(Threads.awaitWaiting(closer.join()), "it waits for the transfer");
+                assertFalse(closing.isDone());
+                assertFalse(running.isDone());
             }
             closing.join();
-            assertTrue(write.isDone());
-            assertNull(write.failure());
+            assertTrue(running.isDone());
+            assertNull(running.failure());
+            if (call == Call.READ) {
+                assertArrayEquals(value.bytes(), PatternBytes.copyOf(memory.segment()));
+            }
         }
     }
 
@@ -194,35 +203,43 @@ class GdsClosingTest {
         assertTrue(refusal.getMessage().contains(named), refusal.getMessage());
     }
 
-    /** Threads put, read and drop, each values of its own, in a file that is too small for all. */
+    /** Threads put, read and drop, each values of its own, in a file that is too small for what rests meanwhile. */
     @ParameterizedTest
     @EnumSource(value = GdsRig.Mover.class, names = {"POSIX", "URING"})
     void shouldServeManyThreadsAtOnce(final GdsRig.Mover mover) {
-        try (GdsRig rig = setup(24, true).by(mover).open()) {
-            final List<CompletableFuture<Void>> threads = Stream.of(0, 1, 2, 3).map(thread -> Threads.start(() -> {
-                for (int i = 0; i < 60; i++) {
-                    final Value value = Value.of("t" + thread, i + 1, 1 + (i * 977 + thread * 313) % (4 * UNIT));
-                    final GdsReservation reservation = rig.storage().reserve(value.key(), value.size());
-                    if (reservation == null) {
-                        rig.storage().flush();
-                        continue;
-                    }
-                    final long id = thread * 1000L + i;
-                    GdsRig.write(reservation, value);
-                    reservation.offered();
-                    reservation.accepted(value.version(), id);
-                    assertTrue(reservation.commit(true, value.checksum()));
-                    reservation.close();
-                    final StoredExtent stored = GdsRig.stored(value, reservation.extent(), id);
-                    final GdsLease lease = rig.acquire(stored);
-                    assertNotNull(lease);
-                    rig.storage().drop(stored.extent().offset(), id);
-                    assertArrayEquals(value.bytes(), GdsRig.read(lease, value.size(), i % 2 == 0));
-                    lease.close();
-                }
-            })).toList();
+        // The others hold at most four units each: however these lie, one of the gaps beside them has four.
+        try (GdsRig rig = setup(4 * (THREADS - 1) + 4 * THREADS, true).by(mover).open()) {
+            final List<CompletableFuture<Void>> threads = IntStream.range(0, THREADS)
+                .mapToObj(thread -> Threads.start(() -> putReadAndDrop(rig, thread))).toList();
             threads.forEach(CompletableFuture::join);
             rig.assertNothingLeft();
+        }
+    }
+
+    private static void putReadAndDrop(final GdsRig rig, final int thread) {
+        int inVain = 0;
+        for (int i = 0; i < VALUES; i++) {
+            final Value value = Value.of("t" + thread, i + 1, 1 + (i * 977 + thread * 313) % (4 * UNIT));
+            GdsReservation reservation = rig.storage().reserve(value.key(), value.size());
+            while (reservation == null) {
+                // Frees what was dropped: there is no room only if another value was dropped since, each of them once.
+                rig.storage().flush();
+                reservation = rig.storage().reserve(value.key(), value.size());
+                assertTrue(reservation != null || ++inVain <= (THREADS - 1) * VALUES,
+                    () -> "no room though all was flushed: " + rig.storage().stats());
+            }
+            final long id = thread * 1000L + i;
+            GdsRig.write(reservation, value);
+            reservation.offered();
+            reservation.accepted(value.version(), id);
+            assertTrue(reservation.commit(true, value.checksum()));
+            reservation.close();
+            final StoredExtent stored = GdsRig.stored(value, reservation.extent(), id);
+            final GdsLease lease = rig.acquire(stored);
+            assertNotNull(lease);
+            rig.storage().drop(stored.extent().offset(), id);
+            assertArrayEquals(value.bytes(), GdsRig.read(lease, value.size(), i % 2 == 0));
+            lease.close();
         }
     }
 }

@@ -26,9 +26,17 @@ final class GdsLedger {
     private final Set<Long> goneForGood = new HashSet<>();
     private final List<RuntimeException> failures = new ArrayList<>();
     private long replicas;
+    private long commits;
+    /** A flush has failed since one last went well: what was committed by then may be gone. */
+    private boolean told;
 
     List<RuntimeException> failures() {
         return failures;
+    }
+
+    /** How many values were committed. */
+    long commits() {
+        return commits;
     }
 
     /** Puts a value if there is room and the disk is well; returns its replica. */
@@ -43,6 +51,7 @@ final class GdsLedger {
             reservation.offered();
             reservation.accepted(value.version(), id);
             if (reservation.commit(true, value.checksum())) {
+                commits++;
                 committed.put(id, GdsRig.stored(value, reservation.extent(), id));
             }
         } catch (final RuntimeException e) {
@@ -63,17 +72,22 @@ final class GdsLedger {
     void flush(final GdsRig rig) {
         try {
             rig.storage().flush();
-            keepOnly(rig);
-            durable.putAll(committed);
-            goneForGood.addAll(dropped);
         } catch (final RuntimeException e) {
             failures.add(e);
+            told = true;
+            return;
         }
+        keepOnly(rig);
+        durable.putAll(committed);
+        goneForGood.addAll(dropped);
     }
 
-    /** A sync that failed may have taken values that were not durable; nothing else takes any. */
+    /** A sync that failed may have taken values that were not durable, of which a flush tells; nothing else does. */
     private void keepOnly(final GdsRig rig) {
         final List<StoredExtent> there = rig.storage().committed();
+        assertTrue(told || there.containsAll(committed.values()),
+            () -> "lost without a word: of " + committed + " only " + there + " are there");
+        told = false;
         committed.values().removeIf(one -> !there.contains(one));
         assertTrue(committed.values().containsAll(there));
         assertTrue(there.containsAll(durable.values()), () -> "lost of what was durable: " + durable + ", " + there);
@@ -125,6 +139,7 @@ final class GdsLedger {
         committed.clear();
         durable.clear();
         dropped.clear();
+        told = false;
         for (final StoredExtent one : rig.storage().recovered()) {
             rig.storage().adopt(one, one.replicaId());
             committed.put(one.replicaId(), one);

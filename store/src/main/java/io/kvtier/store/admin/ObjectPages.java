@@ -161,6 +161,11 @@ final class ObjectPages {
                 json.writeNumberField("size", gds.valueSize());
                 json.writeNumberField("allocated_size", gds.allocatedSize());
             }
+            case ReplicaDescriptor.DistributedDisk disk -> {
+                json.writeStringField("file_path", disk.filePath());
+                json.writeNumberField("offset", disk.offset());
+                json.writeNumberField("size", disk.objectSize());
+            }
             case ReplicaDescriptor.Unknown unknown -> json.writeNumberField("type_number", unknown.number());
         }
     }

@@ -57,6 +57,7 @@ final class Doctor {
         findings.addAll(new CuFileChecks(machine, writable ? volume() : null,
             probes.gpuFiles(writable ? directory : null)).findings());
         findings.add(new GdsOffloadCheck(machine, probes).finding());
+        findings.addAll(new SharedDiskCheck(machine, probes).findings());
         findings.add(writable ? store() : Finding.broken(STORE, usable.found(), usable.remedy()));
         return findings;
     }

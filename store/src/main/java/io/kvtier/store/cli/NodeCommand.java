@@ -4,6 +4,8 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
 import io.kvtier.store.client.ConnectedStore;
+import io.kvtier.store.config.Environment;
+import io.kvtier.store.config.GdsVariables;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -82,14 +84,23 @@ final class NodeCommand extends ClientCommand {
     @Option(names = "--insecure", description = "Do without a secret, wherever it listens.")
     private boolean insecure;
 
+    private final Environment environment;
+
     NodeCommand(final Console console) {
+        this(console, Environment.system());
+    }
+
+    /** With variables that are not the process's. */
+    NodeCommand(final Console console, final Environment environment) {
         super(console);
+        this.environment = environment;
     }
 
     @Override
     ConnectConfig.Builder settings(final ConnectConfig.Builder config) {
-        allow(memoryBytes > 0 || diskBytes > 0 || gdsBytes > 0 || !nofDevices.isEmpty(),
-            "--memory-bytes, --disk-bytes and --gds-bytes are 0, and there is no --nof-device; nothing is lent");
+        allow(memoryBytes > 0 || diskBytes > 0 || gdsBytes > 0 || !nofDevices.isEmpty()
+            || GdsVariables.from(environment).isPresent(), "--memory-bytes, --disk-bytes and --gds-bytes are 0, there "
+            + "is no --nof-device, and " + GdsVariables.ENABLED + " is not 1; nothing is lent");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
         allow(gdsBytes == 0 == (gdsFile == null), "--gds-file and --gds-bytes need each other");
         allow(gdsTransport == null || gdsBytes != 0, "--gds-transport needs --gds-file and --gds-bytes");

@@ -20,6 +20,7 @@ import io.kvtier.transport.file.UringConfig;
 import io.kvtier.transport.file.UringTransport;
 import io.kvtier.transport.memory.MemoryTransport;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
@@ -93,6 +94,23 @@ final class GdsEngines {
         }
         Selection.DEFAULT.rules().stream().filter(rule -> rule.segment() != Segment.Kind.FILE).forEach(rules::add);
         return new Selection(rules);
+    }
+
+    /**
+     * Which memory goes to and from a backing file by the transport that was asked for. Of host memory, GPUDirect
+     * Storage moves what is registered with the engine ({@link Engines#prepare}); other memory of the host goes by
+     * system calls beside it.
+     *
+     * @param engine of {@link #open}.
+     * @param config what it was opened with.
+     * @return kinds of memory; that of a GPU, where it is none of them, has to pass through the host's.
+     */
+    static Set<MemoryKind> straight(final TransferEngine engine, final GdsConfig config) {
+        final Set<MemoryKind> memory = EnumSet.noneOf(MemoryKind.class);
+        engine.capabilities().stream()
+            .filter(one -> one.kind() == config.transport().kind() && one.availability().available())
+            .map(Capability::memory).forEach(memory::addAll);
+        return memory;
     }
 
     /**

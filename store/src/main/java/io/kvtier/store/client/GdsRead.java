@@ -31,7 +31,6 @@ final class GdsRead implements Move {
     private final ObjectKey key;
     private final long version;
     private final Bounces bounces;
-    private long length;
     private Transfer transfer;
 
     GdsRead(final GdsTier tier, final GdsLease lease, final ObjectKey key, final long version) {
@@ -84,6 +83,7 @@ final class GdsRead implements Move {
     }
 
     private Move begin(final long offset, final List<RegionSlice> target, final boolean alone) {
+        long length = 0;
         for (final RegionSlice slice : target) {
             length += slice.length();
         }
@@ -138,11 +138,14 @@ final class GdsRead implements Move {
                 return "it was dropped while it was read";
             }
             bounces.deliver();
-            tier.counters().hits.increment();
-            tier.counters().readBytes.add(length);
             return null;
         } catch (final TransferException e) {
             tier.counters().readFailures.increment();
+            if (!transfer.isSettled()) {
+                // Another replica would be read into memory that a device may still write to.
+                throw new StoreException(ErrorCode.TRANSFER_FAIL, "value " + key + " could not be read: "
+                    + e.getMessage(), e);
+            }
             if (isOfTheFile(e.failure())) {
                 // Nobody else reads the file, so nobody would find better bytes there.
                 tier.forget(key, version, lease.replicaId());
@@ -160,7 +163,10 @@ final class GdsRead implements Move {
     }
 
     private void end() {
-        bounces.close();
+        // Staging memory that a device may still write to is never given to anybody else.
+        if (transfer == null || transfer.isSettled()) {
+            bounces.close();
+        }
         lease.close();
     }
 }

@@ -1,11 +1,14 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.transport.ThreadEnds;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
@@ -25,6 +28,7 @@ final class Liveness implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(Liveness.class.getName());
     private static final int PINGS_A_LIFE = 10;
     private static final long LONGEST_MS = 1_000;
+    private static final int MOUNT_ATTEMPTS = 5;
 
     private final Master master;
     private final Ping ping;
@@ -48,6 +52,9 @@ final class Liveness implements AutoCloseable {
          * Whether it lends anything: who does not is asked for it by every ping, and has nothing to do. Must not block.
          */
         boolean lends();
+
+        /** Lends everything, for the first time; may block. */
+        void mount();
 
         /** Lends everything anew; may block. */
         void remount();
@@ -75,8 +82,37 @@ final class Liveness implements AutoCloseable {
         this.intervalMs = Math.max(1, Math.min(LONGEST_MS, first.ttlMs() / PINGS_A_LIFE));
     }
 
+    /**
+     * Begins to ping, and lends everything for the first time. That may take longer than the master waits for a word of
+     * this client (memory is cleared, files are reserved, all that is on a disk is offered), so the pings come first.
+     * Blocks until everything is lent; what is thrown says why it could not be.
+     */
     void start() {
+        mounting.set(true);
         thread.start();
+        try {
+            CompletableFuture.runAsync(this::mount, chores).join();
+        } catch (final CompletionException e) {
+            throw e.getCause() instanceof RuntimeException why ? why : e;
+        } finally {
+            mounted.incrementAndGet();
+            mounting.set(false);
+        }
+    }
+
+    /** A process that stood still for a while has been taken for dead; its next ping says that it is not. */
+    private void mount() {
+        for (int attempt = 1;; attempt++) {
+            try {
+                duties.mount();
+                return;
+            } catch (final StoreException e) {
+                if (e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS || attempt == MOUNT_ATTEMPTS) {
+                    throw e;
+                }
+                master.apply(ping);
+            }
+        }
     }
 
     private void run() {
@@ -100,8 +136,11 @@ final class Liveness implements AutoCloseable {
             heard();
             final boolean news =
                 duties.lends() && (reply.status() == ClientStatus.NEED_REMOUNT || reply.term() != term);
-            term = reply.term();
-            forgotten |= news && before == mounted.get() && !mounting.get();
+            // A master that was started anew while something was being lent is noticed by the next answer.
+            if (before == mounted.get() && !mounting.get()) {
+                forgotten |= news;
+                term = reply.term();
+            }
             settled = !forgotten && !mounting.get();
             if (forgotten && mounting.compareAndSet(false, true)) {
                 forgotten = false;

@@ -35,9 +35,10 @@ final class Mounts {
      *
      * @param disk       null without one.
      * @param file       for GDS replicas; null without one.
+     * @param shared     files that all hosts mount; null without any.
      * @param asksForGds whether it asks others for what is in their files.
      */
-    record Own(DiskTier disk, GdsTier file, boolean asksForGds) {
+    record Own(DiskTier disk, GdsTier file, SharedDiskTier shared, boolean asksForGds) {
     }
 
     /**
@@ -84,6 +85,9 @@ final class Mounts {
         if (own.file() != null) {
             own.file().mount(own.file().isReadByOthers() ? endpoint : "");
         }
+        if (own.shared() != null) {
+            own.shared().mount();
+        }
         if (returns) {
             new ValuesReturning(clientId, master, memory, former).bringBack(returning);
             former = null;
@@ -114,6 +118,9 @@ final class Mounts {
             }
             if (own.file() != null) {
                 own.file().unmount();
+            }
+            if (own.shared() != null) {
+                own.shared().unmount();
             }
             devices.unmount();
             unmountMemory();

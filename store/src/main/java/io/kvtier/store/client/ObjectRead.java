@@ -18,6 +18,7 @@ final class ObjectRead {
     private final ReadRequest request;
     private final int index;
     private long askedNanos;
+    private long listsBefore;
     private ReadReply object;
     private Set<Long> failed = Set.of();
     private int asked;
@@ -44,6 +45,15 @@ final class ObjectRead {
         object = reply;
         stale = false;
         asked++;
+    }
+
+    /** How often the owners of files had been asked for when the master answered, see {@link GdsOwners#asked}. */
+    void listsBefore(final long count) {
+        listsBefore = count;
+    }
+
+    long listsBefore() {
+        return listsBefore;
     }
 
     ReadReply object() {

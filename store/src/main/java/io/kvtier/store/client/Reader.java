@@ -23,6 +23,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
@@ -59,11 +60,12 @@ final class Reader {
      * @param devices  reaches those on block devices; null where there are none.
      * @param disk     this client's own; null without one.
      * @param file     this client's own for GDS replicas; null without one.
+     * @param shared   the shared disk; null without one.
      * @param owners   reach other clients' disks; null where there are none.
      * @param counters of the store.
      */
     record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, BlockDevices devices,
-                   DiskTier disk, GdsTier file, OwnerReads owners, Counters counters) {
+                   DiskTier disk, GdsTier file, SharedDiskTier shared, OwnerReads owners, Counters counters) {
     }
 
     /**
@@ -100,7 +102,7 @@ final class Reader {
     private GetOutcome get(final ObjectRead read) {
         while (true) {
             final long now = System.nanoTime();
-            read.answered(now, sources.master().apply(new ReadStart(read.request().key(), terms.hold())));
+            answered(read, now, sources.master().apply(new ReadStart(read.request().key(), terms.hold())));
             GetOutcome outcome;
             try {
                 outcome = attempt(read);
@@ -115,6 +117,13 @@ final class Reader {
                 sources.counters().misses.increment();
                 return GetOutcome.MISS;
             }
+        }
+    }
+
+    private void answered(final ObjectRead read, final long when, final ReadReply reply) {
+        read.answered(when, reply);
+        if (sources.owners() != null) {
+            read.listsBefore(sources.owners().files().asked());
         }
     }
 
@@ -163,10 +172,12 @@ final class Reader {
                 sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
             case ReplicaDescriptor.Gds own when isOwn(own) ->
                 sources.file().startRead(own, read, replica.id(), length, alone);
+            case ReplicaDescriptor.DistributedDisk place when sources.shared() != null ->
+                sources.shared().startRead(place, read, length, terms, alone);
             case ReplicaDescriptor.LocalDisk other when sources.owners() != null ->
                 readFrom(other.transportEndpoint(), read, replica, length);
             case ReplicaDescriptor.Gds other when sources.owners() != null ->
-                readFrom(sources.owners().files().endpoint(other), read, replica, length);
+                readFrom(sources.owners().files().endpoint(other, read.listsBefore()), read, replica, length);
             default -> Move.failed("this client does not reach replicas of kind " + replica.type());
         };
         return new Copy(read, replica, length, move);
@@ -178,10 +189,11 @@ final class Reader {
     }
 
     /** Where the owner of a replica that another client has answers; null for any other replica. */
-    private String ownerOf(final Replica replica) {
+    private String ownerOf(final ObjectRead read, final Replica replica) {
         return switch (replica.descriptor()) {
             case ReplicaDescriptor.LocalDisk disk when !isOwn(disk) -> disk.transportEndpoint();
-            case ReplicaDescriptor.Gds gds when !isOwn(gds) -> sources.owners().files().endpoint(gds);
+            case ReplicaDescriptor.Gds gds when !isOwn(gds) ->
+                sources.owners().files().endpoint(gds, read.listsBefore());
             default -> null;
         };
     }
@@ -207,29 +219,48 @@ final class Reader {
             read.failed(copy.replica(), isOwn(copy.replica()) || isOver(read));
             return null;
         }
-        // A lease keeps ranges of memory and of block devices from being given to others.
-        if ((memory || copy.replica().type() == ReplicaType.NOF) && isOver(read)) {
+        if (isKeptByLease(copy.replica().type()) && isOver(read)) {
             tooLate(read);
             return null;
         }
         // A value from this client's own disk has been compared.
         if (!isOwnDisk(copy.replica()) && !isStraight(copy)
             && !isIntact(read, copy)) {
-            final boolean device = copy.replica().type() == ReplicaType.NOF || copy.replica().type() == ReplicaType.GDS;
-            if (device) {
-                // It is the right device or file, so nobody else would find better bytes there.
-                sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
-                    read.object().version(), copy.replica().id()));
-            }
-            read.failed(copy.replica(), device);
+            wrong(copy);
             return null;
         }
         read.request().deliver(copy.length());
         if (memory) {
             sources.counters().memoryHits.increment();
             sources.counters().memoryReadBytes.add(copy.length());
+        } else if (isOwnFile(copy.replica())) {
+            sources.file().answered(copy.length());
         }
         return new GetOutcome(true, read.object().size(), copy.replica().type());
+    }
+
+    /** Whether its place is given to others when the lease is over: a range of memory, a device or a shared file. */
+    private static boolean isKeptByLease(final ReplicaType type) {
+        return type == ReplicaType.MEMORY || type == ReplicaType.NOF || type == ReplicaType.DISTRIBUTED_DISK;
+    }
+
+    /** The bytes of a replica were wrong. */
+    private void wrong(final Copy copy) {
+        final ObjectRead read = copy.read();
+        if (copy.move().isElsewhereNow()) {
+            // They were those of a file that has been replaced since it was opened.
+            read.again();
+            return;
+        }
+        final ReplicaType type = copy.replica().type();
+        final boolean sameForAll = type == ReplicaType.NOF || type == ReplicaType.GDS
+            || type == ReplicaType.DISTRIBUTED_DISK;
+        if (sameForAll) {
+            // It is the right device or file, so nobody else would find better bytes there.
+            sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
+                read.object().version(), copy.replica().id()));
+        }
+        read.failed(copy.replica(), sameForAll);
     }
 
     private boolean isOver(final ObjectRead read) {
@@ -248,7 +279,11 @@ final class Reader {
 
     /** Whether it lies where only this client reads. */
     private boolean isOwn(final Replica replica) {
-        return isOwnDisk(replica) || replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
+        return isOwnDisk(replica) || isOwnFile(replica);
+    }
+
+    private boolean isOwnFile(final Replica replica) {
+        return replica.descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds);
     }
 
     private boolean isOwnDisk(final Replica replica) {
@@ -257,20 +292,24 @@ final class Reader {
 
     /** Whether the bytes went where no processor can look at them. */
     private boolean isStraight(final Copy copy) {
-        return copy.replica().descriptor() instanceof ReplicaDescriptor.Gds gds && isOwn(gds)
-            && sources.file().goesStraight(copy.read().request().regions());
+        return isOwnFile(copy.replica()) && sources.file().goesStraight(copy.read().request().regions());
     }
 
-    /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
+    /**
+     * Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot, unless
+     * all of it was read.
+     */
     private boolean isIntact(final ObjectRead read, final Copy copy) {
         final ReadReply object = read.object();
         final ReadRequest request = read.request();
         final long length = copy.length();
         final boolean wanted = copy.replica().type() == ReplicaType.GDS ? terms.verifyFile() : terms.verify();
-        if (!object.checksummed() || !wanted || length != object.size()) {
+        final OptionalLong ofAll = copy.move().checksumOfAll();
+        if (!object.checksummed() || !wanted || length != object.size() && ofAll.isEmpty()) {
             return true;
         }
-        final long found = PieceHash.xxh64(request.target(length), object.size());
+        final long found = ofAll.isPresent() ? ofAll.getAsLong()
+            : PieceHash.xxh64(request.target(length), object.size());
         if (found == object.checksum()) {
             return true;
         }
@@ -377,7 +416,7 @@ final class Reader {
                     results[i] = BatchCalls.failed(reply.failure());
                 } else {
                     reads[i] = new ObjectRead(requests.get(i), i);
-                    reads[i].answered(now, reply.outcome());
+                    answered(reads[i], now, reply.outcome());
                 }
             }
             return true;
@@ -394,7 +433,7 @@ final class Reader {
                     results[index] = new BatchResult<>(none(read), null);
                     return;
                 }
-                final String owner = sources.owners() == null ? null : ownerOf(best);
+                final String owner = sources.owners() == null ? null : ownerOf(read, best);
                 if (owner != null && !owner.isEmpty()) {
                     remote.computeIfAbsent(owner, any -> new ArrayList<>())
                         .add(new Copy(read, best, read.request().lengthOf(read.object().size()), null));

@@ -6,6 +6,7 @@ import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeTag;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.transport.Closings;
 
 /**
@@ -17,7 +18,6 @@ import io.kvtier.transport.Closings;
  */
 final class Staging implements AutoCloseable {
     static final long POOL_BYTES = 64L << 20;
-    private static final long UNIT_BYTES = 4096;
     private static final int LANES = 4;
 
     private final HostMemory pool;
@@ -54,7 +54,7 @@ final class Staging implements AutoCloseable {
     Staging(final HostMemory memory) {
         try (Closings opened = new Closings()) {
             pool = opened.keep(memory, HostMemory::close);
-            allocator = ExtentAllocator.create(POOL_BYTES, UNIT_BYTES, LANES);
+            allocator = ExtentAllocator.create(POOL_BYTES, StoreConfig.UNIT_BYTES, LANES);
             opened.stayOpen();
         }
     }
@@ -65,7 +65,7 @@ final class Staging implements AutoCloseable {
     }
 
     Piece take(final long size) {
-        final long bytes = Units.taken(size, UNIT_BYTES);
+        final long bytes = Units.taken(size, StoreConfig.UNIT_BYTES);
         final long offset = allocator.allocate(bytes);
         if (offset == ExtentAllocator.NO_SPACE) {
             return new Single(HostRegion.allocate(NativeTag.BOUNCE, bytes).slice(0, bytes));

@@ -1,5 +1,6 @@
 package io.kvtier.store.config;
 
+import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.transport.TransportKind;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -43,8 +44,8 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
     /** What holds where nothing is said: no file, and so no GDS offload. */
     public static final GdsVariables DEFAULT = new GdsVariables(null, 0, TransportKind.GDS, 0.95, 0.85, true, true);
 
-    private static final long LEAST_BYTES = 4096;
-    private static final long MOST_BYTES = 16L << 40;
+    private static final long LEAST_BYTES = ExtentAllocator.DEFAULT_UNIT_BYTES;
+    private static final long MOST_BYTES = ExtentAllocator.MAX_CAPACITY_BYTES;
     private static final String WITHOUT = "; or set " + ENABLED + " to 0";
 
     /**
@@ -142,7 +143,8 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
         throw wrong(name, text.get(), allowed);
     }
 
-    private static boolean flag(final Environment environment, final String name, final boolean byDefault) {
+    /** A truth value; also of others who are read as these are. */
+    static boolean flag(final Environment environment, final String name, final boolean byDefault) {
         final String text = environment.get(name).orElse(byDefault ? "1" : "0");
         return switch (text.toLowerCase(Locale.ROOT)) {
             case "1", "true" -> true;
@@ -156,7 +158,7 @@ public record GdsVariables(Path file, long bytes, TransportKind transport, doubl
             + WITHOUT);
     }
 
-    private static IllegalArgumentException wrong(final String name, final String value, final String allowed) {
+    static IllegalArgumentException wrong(final String name, final String value, final String allowed) {
         return new IllegalArgumentException(name + " is '" + value + "'; it must be " + allowed);
     }
 }

@@ -24,8 +24,9 @@ final class MasterConfigReader {
     static MasterConfig read(final Map<MasterOption, String> commandLine, final Environment environment) {
         final MasterConfigReader reader = new MasterConfigReader();
         for (final MasterOption option : MasterOption.values()) {
-            environment.get(option.variable()).ifPresent(text ->
-                reader.values.put(option, option.parse(text, "environment variable " + option.variable())));
+            option.sharedVariable().ifPresent(name -> reader.readVariable(option, name,
+                environment.get(name).map(text -> option.isFlag() ? word(text) : text)));
+            reader.readVariable(option, option.variable(), environment.get(option.variable()));
         }
         final Map<MasterOption, Object> typed = new EnumMap<>(MasterOption.class);
         commandLine.forEach((option, text) ->
@@ -36,6 +37,19 @@ final class MasterConfigReader {
         }
         reader.values.putAll(typed);
         return reader.config();
+    }
+
+    private void readVariable(final MasterOption option, final String name, final Optional<String> value) {
+        value.ifPresent(text -> values.put(option, option.parse(text, "environment variable " + name)));
+    }
+
+    /** Clients, which have this variable too, take numbers and capitals for flags. */
+    private static String word(final String flag) {
+        return switch (flag) {
+            case "1" -> "true";
+            case "0" -> "false";
+            default -> flag.toLowerCase(Locale.ROOT);
+        };
     }
 
     private void readFile(final String path) {

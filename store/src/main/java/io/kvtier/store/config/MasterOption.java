@@ -1,5 +1,7 @@
 package io.kvtier.store.config;
 
+import io.kvtier.store.replica.PageLayout;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -82,6 +84,39 @@ public enum MasterOption {
     /** Failed probes. */
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
+    /** Pages of files that all mount. */
+    DISTRIBUTED_PAGE_MODE(new OptionKind.Flag(), "false",
+        "Offload values to files on a file system that all clients mount, whose pages this master gives out; the "
+            + "clients have the same settings."),
+    /** Where these files are. */
+    DISTRIBUTED_ROOT_DIR(new OptionKind.Text("an absolute path", MasterOption.LONGEST), "/mnt/3fs/mooncake",
+        "The folder of these files, as all hosts name it; the master itself does not open it."),
+    /** How many these files are. */
+    DISTRIBUTED_BUCKET_COUNT(new OptionKind.Whole(1, PageLayout.MAX_BUCKETS), "256", "How many files there are."),
+    /** Bytes of a page. */
+    DISTRIBUTED_PAGE_SIZE(new OptionKind.Whole(ReplicaDescriptor.DistributedDisk.UNIT_BYTES,
+        PageLayout.MAX_PAGE_BYTES), "65536", "Bytes of a page, a power of two; a value takes whole ones."),
+    /** Bytes of a file. */
+    DISTRIBUTED_BUCKET_SIZE(new OptionKind.Whole(ReplicaDescriptor.DistributedDisk.UNIT_BYTES,
+        PageLayout.MAX_BUCKET_BYTES), "4294967296", "Bytes of each file, a multiple of the page size."),
+    /** Share evicted of these files. */
+    DISTRIBUTED_EVICTION_RATIO(new OptionKind.Share(true, false), "0.20",
+        "Share of their pages that an eviction frees."),
+    /** Watermark of these files. */
+    DISTRIBUTED_EVICTION_HIGH_WATERMARK_RATIO(new OptionKind.Share(false, true), "0.90",
+        "Evict values from these files when more than this share of the pages is used."),
+    /** When values go there. */
+    DISTRIBUTED_OFFLOAD_AT_PUT(new OptionKind.Flag(), "false",
+        "Copy a value there as soon as it is written, and not only when its memory is wanted for others."),
+    /** Whether they come back. */
+    PROMOTION_ON_HIT(new OptionKind.Flag(), "false",
+        "Copy values that are often read from these files back to memory; any client may be asked to do it."),
+    /** How often is often. */
+    PROMOTION_ADMISSION_THRESHOLD(new OptionKind.Whole(1, MasterOption.MOST_HITS), "2",
+        "After so many reads; older ones count less and less."),
+    /** How many at once. */
+    PROMOTION_QUEUE_LIMIT(new OptionKind.Whole(1, MasterOption.MOST_QUEUED), "50000",
+        "Most values that wait to be copied back."),
     /** Where values go. */
     ALLOCATION_STRATEGY(new OptionKind.Choice(MasterSettings.Strategy.configNames()), "random",
         "Which segment takes a new value: any, the emptiest of some, the one of some whose owner's SSD is emptiest, or "
@@ -151,6 +186,10 @@ public enum MasterOption {
     private static final long MANY = 1000;
     private static final long MOST_CONNECTIONS = 65_536;
     private static final long MOST_TASKS = 1_000_000;
+    private static final long MOST_HITS = 255;
+    private static final long MOST_QUEUED = 100_000_000;
+    /** What the names of variables begin with that a client has too. */
+    private static final String SHARED_VARIABLES = "MOONCAKE_";
 
     private final OptionKind kind;
     private final String byDefault;
@@ -188,6 +227,20 @@ public enum MasterOption {
      */
     public String variable() {
         return VARIABLES + name();
+    }
+
+    /**
+     * Another environment variable that it has, which clients read too: for the layout of the shared files, which both
+     * must agree on. The option's own variable counts before it.
+     *
+     * @return for example {@code MOONCAKE_DISTRIBUTED_PAGE_SIZE}; empty for most.
+     */
+    public Optional<String> sharedVariable() {
+        return switch (this) {
+            case DISTRIBUTED_PAGE_MODE, DISTRIBUTED_ROOT_DIR, DISTRIBUTED_BUCKET_COUNT, DISTRIBUTED_PAGE_SIZE,
+                DISTRIBUTED_BUCKET_SIZE -> Optional.of(SHARED_VARIABLES + name());
+            default -> Optional.empty();
+        };
     }
 
     /**

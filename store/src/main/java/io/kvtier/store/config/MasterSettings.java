@@ -1,5 +1,6 @@
 package io.kvtier.store.config;
 
+import io.kvtier.store.replica.PageLayout;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -19,9 +20,11 @@ import java.util.stream.Stream;
  * @param tasks         limits of copies and moves.
  * @param strictTenants whether a tenant needs a quota before it can store anything.
  * @param strategy      where new replicas are placed.
+ * @param pages         the files that all clients mount.
  */
 public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteReaders, long diskRetryMs,
-                             Liveness liveness, Pins pins, Tasks tasks, boolean strictTenants, Strategy strategy) {
+                             Liveness liveness, Pins pins, Tasks tasks, boolean strictTenants, Strategy strategy,
+                             Pages pages) {
     /** For how long a disk that failed is sent nothing by a master that is a process. */
     static final long DISK_RETRY_MS = 10_000;
 
@@ -36,8 +39,40 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         Objects.requireNonNull(pins, "pins");
         Objects.requireNonNull(tasks, "tasks");
         Objects.requireNonNull(strategy, "strategy");
+        Objects.requireNonNull(pages, "pages");
         notNegative(MasterOption.DEFAULT_KV_LEASE_TTL.key(), leaseMs);
         notNegative("diskRetryMs", diskRetryMs);
+    }
+
+    /**
+     * Without page mode.
+     *
+     * @param eviction      when memory and block devices are evicted from.
+     * @param leaseMs       how long a value that was read stays.
+     * @param remoteReaders whether descriptors leave the process.
+     * @param diskRetryMs   how long a disk that failed is sent nothing.
+     * @param liveness      what becomes of clients and writes that are not heard of any more.
+     * @param pins          how long soft pins last.
+     * @param tasks         limits of copies and moves.
+     * @param strictTenants whether a tenant needs a quota before it can store anything.
+     * @param strategy      where new replicas are placed.
+     */
+    @SuppressWarnings("checkstyle:ParameterNumber") // The components of a record, but for one.
+    public MasterSettings(final Eviction eviction, final long leaseMs, final boolean remoteReaders,
+        final long diskRetryMs, final Liveness liveness, final Pins pins, final Tasks tasks,
+        final boolean strictTenants, final Strategy strategy) {
+        this(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants, strategy, Pages.OFF);
+    }
+
+    /**
+     * The same with other pages.
+     *
+     * @param changed the files that all clients mount.
+     * @return other settings.
+     */
+    public MasterSettings withPages(final Pages changed) {
+        return new MasterSettings(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants,
+            strategy, changed);
     }
 
     private static void notNegative(final String name, final long ms) {
@@ -232,12 +267,99 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         }
     }
 
+    /**
+     * Page mode: values go to files that all clients mount, and are read from there by any of them.
+     *
+     * @param layout        where the files are and how they are divided; null when there is no page mode.
+     * @param clusterId     what the cluster is called, in the marker beside the files.
+     * @param highWatermark share of the pages above which values are evicted from there.
+     * @param ratio         share that an eviction frees below the watermark.
+     * @param offloadAtPut  whether a value is copied there as soon as it is written, and not only when its memory is
+     *                      wanted for others.
+     * @param promotion     which values come back to memory.
+     */
+    public record Pages(PageLayout layout, String clusterId, double highWatermark, double ratio,
+                        boolean offloadAtPut, Promotion promotion) {
+        /** No page mode. */
+        public static final Pages OFF = of(MasterValues.DEFAULT);
+
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the option, the value and what is allowed.
+         */
+        public Pages {
+            MasterOption.CLUSTER_ID.check(clusterId);
+            MasterOption.DISTRIBUTED_EVICTION_HIGH_WATERMARK_RATIO.check(highWatermark);
+            MasterOption.DISTRIBUTED_EVICTION_RATIO.check(ratio);
+            Objects.requireNonNull(promotion, "promotion");
+        }
+
+        static Pages of(final MasterValues values) {
+            return new Pages(layout(values), values.text(MasterOption.CLUSTER_ID),
+                values.share(MasterOption.DISTRIBUTED_EVICTION_HIGH_WATERMARK_RATIO),
+                values.share(MasterOption.DISTRIBUTED_EVICTION_RATIO),
+                values.flag(MasterOption.DISTRIBUTED_OFFLOAD_AT_PUT), Promotion.of(values));
+        }
+
+        private static PageLayout layout(final MasterValues values) {
+            if (!values.flag(MasterOption.DISTRIBUTED_PAGE_MODE)) {
+                return null;
+            }
+            try {
+                return new PageLayout(values.text(MasterOption.DISTRIBUTED_ROOT_DIR),
+                    values.whole(MasterOption.DISTRIBUTED_BUCKET_COUNT),
+                    values.number(MasterOption.DISTRIBUTED_PAGE_SIZE),
+                    values.number(MasterOption.DISTRIBUTED_BUCKET_SIZE));
+            } catch (final IllegalArgumentException e) {
+                throw new IllegalArgumentException(e.getMessage() + "; see "
+                    + MasterOption.DISTRIBUTED_ROOT_DIR.key() + ", " + MasterOption.DISTRIBUTED_BUCKET_COUNT.key()
+                    + ", " + MasterOption.DISTRIBUTED_PAGE_SIZE.key() + " and "
+                    + MasterOption.DISTRIBUTED_BUCKET_SIZE.key(), e);
+            }
+        }
+
+        /**
+         * Whether there is page mode.
+         *
+         * @return true when there is.
+         */
+        public boolean isOn() {
+            return layout != null;
+        }
+    }
+
+    /**
+     * Which values are copied from the shared files to memory because they are read often.
+     *
+     * @param onHit      whether any are.
+     * @param threshold  reads after which one is, 1 to 255.
+     * @param queueLimit most that wait to be copied or are being copied.
+     */
+    public record Promotion(boolean onHit, int threshold, int queueLimit) {
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the option, the value and what is allowed.
+         */
+        public Promotion {
+            MasterOption.PROMOTION_ADMISSION_THRESHOLD.check((long) threshold);
+            MasterOption.PROMOTION_QUEUE_LIMIT.check((long) queueLimit);
+        }
+
+        static Promotion of(final MasterValues values) {
+            return new Promotion(values.flag(MasterOption.PROMOTION_ON_HIT),
+                values.whole(MasterOption.PROMOTION_ADMISSION_THRESHOLD),
+                values.whole(MasterOption.PROMOTION_QUEUE_LIMIT));
+        }
+    }
+
     /** For a master that is a process. */
     static MasterSettings of(final MasterValues values) {
         return new MasterSettings(Eviction.of(values), values.ms(MasterOption.DEFAULT_KV_LEASE_TTL), true,
             DISK_RETRY_MS, Liveness.of(values), Pins.of(values), Tasks.of(values),
             values.flag(MasterOption.ENABLE_MULTI_TENANTS),
-            Strategy.of(values.text(MasterOption.ALLOCATION_STRATEGY)));
+            Strategy.of(values.text(MasterOption.ALLOCATION_STRATEGY)), Pages.of(values));
     }
 
     /**

@@ -30,6 +30,11 @@ final class MasterValues {
         return Math.toIntExact((Long) values.get(option));
     }
 
+    /** A whole number that may be large. */
+    long number(final MasterOption option) {
+        return (Long) values.get(option);
+    }
+
     /** A time in milliseconds. */
     long ms(final MasterOption option) {
         return (Long) values.get(option);

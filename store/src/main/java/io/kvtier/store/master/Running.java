@@ -65,7 +65,12 @@ final class Running {
         final LongSupplier clockMs) {
         return new Running(effects -> {
             final MasterState state = new MasterState(settings, term, effects);
-            state.restore(snapshot, clockMs.getAsLong(), waitMs);
+            try {
+                state.restore(snapshot, clockMs.getAsLong(), waitMs);
+            } catch (final StoreException e) {
+                state.close();
+                throw e;
+            }
             return state;
         }, clockMs);
     }

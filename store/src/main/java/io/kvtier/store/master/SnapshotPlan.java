@@ -1,5 +1,6 @@
 package io.kvtier.store.master;
 
+import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.snapshot.Snapshot;
 import io.kvtier.store.snapshot.files.SnapshotArchive;
@@ -107,10 +108,22 @@ public final class SnapshotPlan {
         return term;
     }
 
-    /** The state that a master begins with. */
+    /**
+     * The state that a master begins with.
+     *
+     * @throws StoreException when the snapshot is not one of these settings.
+     */
     Running begin(final MasterSettings settings, final LongSupplier clockMs) {
-        return restored == null ? Running.empty(settings, term, clockMs)
-            : Running.restored(settings, term, restored, terms.waitMs(), clockMs);
+        if (restored == null) {
+            return Running.empty(settings, term, clockMs);
+        }
+        try {
+            return Running.restored(settings, term, restored, terms.waitMs(), clockMs);
+        } catch (final StoreException e) {
+            throw new StoreException(e.code(), "the snapshot in " + archive + " cannot be restored with these "
+                + "settings; give those of the master that took it, or begin without enable_snapshot_restore: "
+                + e.getMessage(), e);
+        }
     }
 
     /** What takes snapshots of a master, not started; null when none are taken. */

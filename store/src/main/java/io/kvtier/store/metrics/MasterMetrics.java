@@ -9,6 +9,7 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.snapshot.SnapshotCounts;
 import io.kvtier.store.snapshot.SnapshotService;
@@ -25,7 +26,7 @@ import java.util.stream.Collectors;
 /**
  * All metrics of a master: pulled from it when somebody asks.
  *
- * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> for the master's answers to three queries, none of which renews a
+ * <p><b>Threading:</b> thread-safe. <b>Blocking:</b> for the master's answers to a few queries, none of which renews a
  * lease or counts as a use.
  */
 public final class MasterMetrics {
@@ -85,6 +86,7 @@ public final class MasterMetrics {
         collectFacts(families);
         collectStats(families, master.apply(new AdminCommand.Statistics()));
         GdsMetrics.collectStorages(families, listed(new GdsCommand.GdsStorages()));
+        PageMetrics.collectBuckets(families, listed(new PageCommand.DistributedBuckets()));
         collectSegments(families, listed(new SegmentCommand.Segments()));
         collectTenants(families, listed(new AdminCommand.Quotas()));
         if (snapshots != null) {
@@ -180,6 +182,7 @@ public final class MasterMetrics {
             "Values that wait to be copied to a disk, or are.");
         collectPromotions(families, stats);
         GdsMetrics.collectTotals(families, stats.gds());
+        PageMetrics.collectTotals(families, stats.pages());
         families.counter("master_nof_heartbeat_success_total", stats.probes().successes(),
             "Probes of block devices that were answered.");
         families.counter("master_nof_heartbeat_failure_total", stats.probes().failures(),
@@ -258,6 +261,10 @@ public final class MasterMetrics {
             "Reads whose value was found in a client's own file.");
         families.counter("kvtier_gds_hit_bytes_total", gets.gdsBytes(),
             "Bytes of values found in clients' own files.");
+        families.counter("kvtier_distributed_hits_total", gets.pageHits(),
+            "Reads whose value was found in a shared file.");
+        families.counter("kvtier_distributed_hit_bytes_total", gets.pageBytes(),
+            "Bytes of values found in shared files.");
         families.counter("file_cache_hit_nums_", gets.diskHits(), "Reads whose value was found on a disk alone.");
         families.counter("file_cache_hit_bytes_total", gets.diskBytes(), "Bytes of values found on disks alone.");
     }

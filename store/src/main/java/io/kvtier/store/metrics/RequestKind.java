@@ -6,6 +6,7 @@ import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
 import java.util.Locale;
@@ -19,7 +20,10 @@ enum RequestKind {
     MOUNT_DISK, UNMOUNT_DISK, FETCH_OFFLOADS, OFFLOAD_DONE, PROMOTION_START, PROMOTION_END, EVICT_DISK_REPLICA,
     ADOPT_DISK, FETCH_DROPS,
     ADD_GDS_REPLICA_START, CREATE_GDS_ONLY_OBJECTS, REGISTER_GDS_STORAGE, UNREGISTER_GDS_STORAGE, ADOPT_GDS_REPLICAS,
-    SETTLE_GDS_EXTENTS, MAKE_GDS_ROOM, FETCH_GDS_DROPS, QUERY_GDS_STORAGES,
+    SETTLE_GDS_EXTENTS, MAKE_GDS_ROOM, FETCH_GDS_DROPS, QUERY_GDS_STORAGES, REPORT_GDS_WORK,
+    ALLOCATE_DISTRIBUTED_PAGE, BATCH_ALLOCATE_DISTRIBUTED_PAGE, FREE_DISTRIBUTED_PAGE, BATCH_FREE_DISTRIBUTED_PAGE,
+    GET_DISTRIBUTED_PAGE_MAPPING, BATCH_GET_DISTRIBUTED_PAGE_MAPPING, NOTIFY_DISTRIBUTED_DISK_SUCCESS,
+    MOUNT_DISTRIBUTED_DISK, UNMOUNT_DISTRIBUTED_DISK, FETCH_PROMOTIONS, QUERY_DISTRIBUTED_BUCKETS,
     COPY_START, COPY_END, COPY_REVOKE, MOVE_START, MOVE_END, MOVE_REVOKE, CREATE_COPY_TASK, CREATE_MOVE_TASK,
     FETCH_TASKS, UPDATE_TASK, QUERY_TASK, CREATE_DRAIN_JOB, QUERY_DRAIN_JOB, CANCEL_DRAIN_JOB,
     STATISTICS, EVICT, SET_TENANT_QUOTA, DELETE_TENANT_QUOTA, QUERY_TENANT_QUOTAS, TICK, EMPTY_BATCH;
@@ -32,6 +36,7 @@ enum RequestKind {
             case SegmentCommand<?> segment -> ofSegment(segment);
             case DiskCommand<?> disk -> ofDisk(disk);
             case GdsCommand<?> gds -> ofGds(gds);
+            case PageCommand<?> page -> ofPage(page);
             case TaskCommand<?> task -> ofTask(task);
             case AdminCommand<?> admin -> ofAdmin(admin);
         };
@@ -97,6 +102,23 @@ enum RequestKind {
             case GdsCommand.MakeGdsRoom ignored -> MAKE_GDS_ROOM;
             case GdsCommand.FetchGdsDrops ignored -> FETCH_GDS_DROPS;
             case GdsCommand.GdsStorages ignored -> QUERY_GDS_STORAGES;
+            case GdsCommand.ReportGdsWork ignored -> REPORT_GDS_WORK;
+        };
+    }
+
+    private static RequestKind ofPage(final PageCommand<?> command) {
+        return switch (command) {
+            case PageCommand.AllocateDistributedPage ignored -> ALLOCATE_DISTRIBUTED_PAGE;
+            case PageCommand.BatchAllocateDistributedPage ignored -> BATCH_ALLOCATE_DISTRIBUTED_PAGE;
+            case PageCommand.FreeDistributedPage ignored -> FREE_DISTRIBUTED_PAGE;
+            case PageCommand.BatchFreeDistributedPage ignored -> BATCH_FREE_DISTRIBUTED_PAGE;
+            case PageCommand.GetDistributedPageMapping ignored -> GET_DISTRIBUTED_PAGE_MAPPING;
+            case PageCommand.BatchGetDistributedPageMapping ignored -> BATCH_GET_DISTRIBUTED_PAGE_MAPPING;
+            case PageCommand.NotifyDistributedDiskSuccess ignored -> NOTIFY_DISTRIBUTED_DISK_SUCCESS;
+            case PageCommand.MountDistributedDisk ignored -> MOUNT_DISTRIBUTED_DISK;
+            case PageCommand.UnmountDistributedDisk ignored -> UNMOUNT_DISTRIBUTED_DISK;
+            case PageCommand.FetchPromotions ignored -> FETCH_PROMOTIONS;
+            case PageCommand.DistributedBuckets ignored -> QUERY_DISTRIBUTED_BUCKETS;
         };
     }
 

@@ -10,7 +10,7 @@ package io.kvtier.store.protocol;
  * @param <R> what the master answers.
  */
 public sealed interface Command<R>
-    permits ObjectCommand, SegmentCommand, DiskCommand, GdsCommand, TaskCommand, AdminCommand, Batch {
+    permits ObjectCommand, SegmentCommand, DiskCommand, GdsCommand, PageCommand, TaskCommand, AdminCommand, Batch {
     /** An answer that is only a code. */
     enum Ack {
         /** Done, now or by an earlier copy of the same command. */

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * What concerns clients' own disks.
+ * What concerns clients' own disks, and copies down and up a tier wherever they go to or come from.
  *
  * @param <R> what the master answers.
  */

@@ -35,6 +35,7 @@ package io.kvtier.store.protocol;
  * @param promoted          how promotions ended.
  * @param probes            what probes of block devices found.
  * @param gds               of clients' own files for GDS replicas.
+ * @param pages             of the files that all clients mount.
  */
 public record MasterStats(long objects, long memoryCapacity, long memoryUsed, long memoryReplicas, long heldReplicas,
                           long memoryEvictions, long evictionsWithoutCopy, long diskReplicas, long diskEvictions,
@@ -43,10 +44,10 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
                           long pendingWrites, long discardedWrites, long releasedWrites, long activePromotions,
                           long softPinned, long groups, long diskUsed, Gets gets,
                           EvictionRuns memoryRuns, EvictionRuns nofRuns, Allocations allocations,
-                          Promoted promoted, Probes probes, GdsTotals gds) {
+                          Promoted promoted, Probes probes, GdsTotals gds, PageTotals pages) {
     /**
      * Reads that were asked for. One that was found counts where its nearest replica was: in memory, else on a block
-     * device, else in a client's own file, else on a client's disk.
+     * device, else in a client's own file, else in the files that all clients mount, else on a client's disk.
      *
      * @param total       all of them.
      * @param memoryHits  found in memory.
@@ -57,11 +58,13 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      * @param diskBytes   bytes of these values.
      * @param gdsHits     found in clients' own files.
      * @param gdsBytes    bytes of these values.
+     * @param pageHits    found in the files that all clients mount.
+     * @param pageBytes   bytes of these values.
      */
     public record Gets(long total, long memoryHits, long memoryBytes, long nofHits, long nofBytes, long diskHits,
-                       long diskBytes, long gdsHits, long gdsBytes) {
+                       long diskBytes, long gdsHits, long gdsBytes, long pageHits, long pageBytes) {
         /** Nothing counted. */
-        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0, 0, 0);
+        public static final Gets NONE = new Gets(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
         /**
          * Reads that were found.
@@ -69,7 +72,7 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
          * @return their number.
          */
         public long valid() {
-            return memoryHits + nofHits + gdsHits + diskHits;
+            return memoryHits + nofHits + gdsHits + pageHits + diskHits;
         }
     }
 
@@ -147,10 +150,61 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      * @param capacity bytes of all of them.
      * @param used     bytes in them that the master knows to be in use.
      * @param replicas replicas in them, those being written included.
-     * @param counts   what has happened to them and to those that were registered before.
+     * @param counts   what has happened to them and to those that were registered before, as the master sees it.
+     * @param told     what the owners of all of these have told.
      */
-    public record GdsTotals(long storages, long capacity, long used, long replicas, GdsCommand.GdsCounts counts) {
+    public record GdsTotals(long storages, long capacity, long used, long replicas, GdsCommand.GdsCounts counts,
+                            GdsTold told) {
         /** Nothing counted. */
-        public static final GdsTotals NONE = new GdsTotals(0, 0, 0, 0, GdsCommand.GdsCounts.NONE);
+        public static final GdsTotals NONE =
+            new GdsTotals(0, 0, 0, 0, GdsCommand.GdsCounts.NONE, GdsTold.NONE);
+    }
+
+    /**
+     * What the owners of files for GDS replicas have told.
+     *
+     * @param work      what was done with the files that are registered and those that were before.
+     * @param values    values that can be read, in those that are registered.
+     * @param uncertain extents of these of which the owners do not know whether the master has them, or whether a
+     *                  device still uses them.
+     * @param detours   how many of these have all bytes of GPUs go through memory of the host.
+     */
+    public record GdsTold(GdsCommand.GdsWork work, long values, long uncertain, long detours) {
+        /** Nothing. */
+        public static final GdsTold NONE = new GdsTold(GdsCommand.GdsWork.NONE, 0, 0, 0);
+    }
+
+    /**
+     * Of the files that all clients mount.
+     *
+     * @param capacity     bytes of all of them.
+     * @param used         bytes of pages that are in use: by replicas, by writers, or resting.
+     * @param replicas     replicas in them, those being written or resting included.
+     * @param writing      allocations that nobody has spoken of yet.
+     * @param allocations  runs of pages that were given out.
+     * @param frees        runs that came back.
+     * @param failures     values for which no run was long enough.
+     * @param evictions    replicas dropped to make room.
+     * @param evictedBytes bytes of their pages.
+     * @param reaped       allocations whose clients went, or did not speak of them in time.
+     * @param stale        values that were stored and not wanted any more, or were wrong.
+     * @param hot          values that are to be copied to memory since they are read often.
+     */
+    public record PageTotals(long capacity, long used, long replicas, long writing, long allocations, long frees,
+                             long failures, long evictions, long evictedBytes, long reaped, long stale, Hot hot) {
+        /** Nothing counted. */
+        public static final PageTotals NONE = new PageTotals(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Hot.NONE);
+    }
+
+    /**
+     * Values that are to be copied from the files that all clients mount to memory, since they are read often.
+     *
+     * @param waiting  those that wait, or were given to a client that has not begun.
+     * @param queued   values that were queued.
+     * @param rejected values that could not be, since there were too many or memory is full.
+     */
+    public record Hot(long waiting, long queued, long rejected) {
+        /** Nothing counted. */
+        public static final Hot NONE = new Hot(0, 0, 0);
     }
 }

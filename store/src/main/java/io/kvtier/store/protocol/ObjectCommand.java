@@ -43,7 +43,7 @@ public sealed interface ObjectCommand<R> extends Command<R> {
      * Adds a replica in the writer's own file to a put that it has started, PROCESSING like the others: it ends with
      * {@link PutEnd} and {@link PutRevoke} of it. Repeated for the same extent it answers the same again. Refused with
      * UNAVAILABLE_IN_CURRENT_STATUS when the file is not registered, and with INVALID_PARAMS when the extent does not
-     * lie in it, is too small, or overlaps another one that the master knows.
+     * lie in it, is too small, or overlaps another one that the master knows, or when the put has one elsewhere.
      *
      * @param clientId the writer.
      * @param key      the object.
@@ -235,9 +235,10 @@ public sealed interface ObjectCommand<R> extends Command<R> {
     }
 
     /**
-     * Reports a replica whose bytes could not be read or were wrong. One on a disk or a block device is forgotten; one
-     * in memory stays, since its owner may only be out of this reader's reach. For the same reason one on a block
-     * device is reported by who read wrong bytes of it, not by who could not read it.
+     * Reports a replica whose bytes could not be read or were wrong. One on a disk, on a block device or in a client's
+     * own file is forgotten; one in memory stays, since its owner may only be out of this reader's reach. For the same
+     * reason one on a block device, or in another client's file, is reported by who read wrong bytes of it, not by who
+     * could not read it.
      *
      * @param key       the object.
      * @param version   the object's version.

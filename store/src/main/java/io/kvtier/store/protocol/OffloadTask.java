@@ -2,14 +2,30 @@ package io.kvtier.store.protocol;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 
 /**
- * A value to copy from memory to disk. Its memory is held until the task is ended.
+ * A value to copy from memory to disk. Its memory is held until the task is ended: by {@link DiskCommand.OffloadDone},
+ * or, when it has been stored in the shared files, by {@link PageCommand.NotifyDistributedDiskSuccess}.
  *
  * @param key       the object.
  * @param version   its version.
  * @param replicaId the memory replica to copy.
  * @param source    where it is.
+ * @param target    LOCAL_DISK for the client's own disk, or DISTRIBUTED_DISK for the shared files.
  */
-public record OffloadTask(ObjectKey key, long version, long replicaId, ReplicaDescriptor.Memory source) {
+public record OffloadTask(ObjectKey key, long version, long replicaId, ReplicaDescriptor.Memory source,
+                          ReplicaType target) {
+    /**
+     * For the client's own disk.
+     *
+     * @param key       the object.
+     * @param version   its version.
+     * @param replicaId the memory replica to copy.
+     * @param source    where it is.
+     */
+    public OffloadTask(final ObjectKey key, final long version, final long replicaId,
+        final ReplicaDescriptor.Memory source) {
+        this(key, version, replicaId, source, ReplicaType.LOCAL_DISK);
+    }
 }

@@ -17,7 +17,9 @@ public sealed interface SegmentCommand<R> extends Command<R> {
         /** A block device; the segment's name is the id of its namespace. */
         NOF,
         /** A client's own file, in which the client allocates; see {@link GdsCommand}. Never mounted or listed. */
-        GDS
+        GDS,
+        /** A file that all clients mount; see {@link PageCommand}. Never mounted or listed. */
+        DISTRIBUTED_DISK
     }
 
     /** What a segment is good for. */

@@ -1,5 +1,7 @@
 package io.kvtier.store.replica;
 
+import io.kvtier.alloc.extent.ExtentAllocator;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.UUID;
@@ -71,7 +73,7 @@ public sealed interface ReplicaDescriptor {
     record Gds(UUID ownerClientId, UUID storageId, long storageGeneration, long valueOffset, long valueSize,
                long allocatedSize) implements ReplicaDescriptor {
         /** What direct I/O and cuFile want offsets and lengths to be multiples of. */
-        public static final long UNIT_BYTES = 4096;
+        public static final long UNIT_BYTES = ExtentAllocator.DEFAULT_UNIT_BYTES;
 
         /**
          * Validates.
@@ -103,15 +105,59 @@ public sealed interface ReplicaDescriptor {
                 "so small that the extent's end is a number");
         }
 
-        private static void require(final boolean good, final String field, final long value, final String allowed) {
-            if (!good) {
-                throw new IllegalArgumentException(field + " is " + value + "; it must be " + allowed);
+        @Override
+        public ReplicaType type() {
+            return ReplicaType.GDS;
+        }
+    }
+
+    /**
+     * A range of a file on a file system that all clients mount at the same place. It belongs to no client: whoever has
+     * the mount reads it. Where it lies is what this says; nobody works it out from the key.
+     *
+     * @param filePath   the file as all clients name it: absolute, without {@code .} and {@code ..}, 2 to
+     *                   {@link #MAX_PATH_BYTES} bytes of UTF-8.
+     * @param offset     first byte in the file, a multiple of {@link #UNIT_BYTES}.
+     * @param objectSize bytes of the value, 1 or more.
+     */
+    record DistributedDisk(String filePath, long offset, long objectSize) implements ReplicaDescriptor {
+        /** What direct I/O wants offsets to be multiples of; pages are made of it. */
+        public static final long UNIT_BYTES = 4096;
+        /** Longest path, in bytes of UTF-8: PATH_MAX of linux/limits.h without the byte that ends it. */
+        public static final int MAX_PATH_BYTES = 4095;
+
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the field, the value and what is allowed.
+         */
+        public DistributedDisk {
+            requirePath(filePath);
+            require(offset >= 0 && offset % UNIT_BYTES == 0, "offset", offset,
+                "0 or a positive multiple of " + UNIT_BYTES);
+            require(objectSize >= 1, "object_size", objectSize, "1 or more");
+            require(offset <= Long.MAX_VALUE - objectSize, "offset", offset,
+                "so small that the value's end is a number");
+        }
+
+        /**
+         * Refuses what does not name the same file for everybody, or may lead out of the folder that it begins with.
+         *
+         * @param path a path.
+         * @throws IllegalArgumentException naming the path and what is allowed.
+         */
+        public static void requirePath(final String path) {
+            if (path.length() < 2 || path.charAt(0) != '/' || path.indexOf('\0') >= 0
+                || (path + '/').contains("/../") || (path + '/').contains("/./")
+                || path.getBytes(StandardCharsets.UTF_8).length > MAX_PATH_BYTES) {
+                throw new IllegalArgumentException("file_path is '" + path + "'; it must be absolute, without '.', '..'"
+                    + " and NUL, and have 2 to " + MAX_PATH_BYTES + " bytes");
             }
         }
 
         @Override
         public ReplicaType type() {
-            return ReplicaType.GDS;
+            return ReplicaType.DISTRIBUTED_DISK;
         }
     }
 
@@ -141,6 +187,12 @@ public sealed interface ReplicaDescriptor {
         @Override
         public String toString() {
             return "Unknown[number=" + number + ", " + fields.length + " bytes]";
+        }
+    }
+
+    private static void require(final boolean good, final String field, final long value, final String allowed) {
+        if (!good) {
+            throw new IllegalArgumentException(field + " is " + value + "; it must be " + allowed);
         }
     }
 }

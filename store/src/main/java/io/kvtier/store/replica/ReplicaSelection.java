@@ -7,9 +7,10 @@ import java.util.Set;
  * Which replica is read: one function for every read path.
  *
  * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, NOF that the
- * reader has at hand, any NOF, GDS of the reader's own file as it is now, LOCAL_DISK of the reader, any LOCAL_DISK, and
- * where readers ask each other for it, GDS of others; within a rank in the order of the record. After a failed read the
- * caller names the replica as failed and asks again. A kind that this version does not know is never read.
+ * reader has at hand, any NOF, GDS of the reader's own file as it is now, DISTRIBUTED_DISK, LOCAL_DISK of the reader,
+ * any LOCAL_DISK, and where readers ask each other for it, GDS of others; within a rank in the order of the record.
+ * After a failed read the caller names the replica as failed and asks again. A kind that this version does not know is
+ * never read.
  */
 public final class ReplicaSelection {
     private static final int UNREADABLE = Integer.MAX_VALUE;
@@ -48,7 +49,8 @@ public final class ReplicaSelection {
                 reader.segments().contains(memory.segment().segmentId()) ? 0 : 1;
             case ReplicaDescriptor.Nof nof -> reader.namespaces().contains(nof.namespace()) ? 2 : 3;
             case ReplicaDescriptor.Gds gds -> rank(gds, reader);
-            case ReplicaDescriptor.LocalDisk disk -> disk.clientId().equals(reader.clientId()) ? 5 : 6;
+            case ReplicaDescriptor.DistributedDisk ignored -> 5;
+            case ReplicaDescriptor.LocalDisk disk -> disk.clientId().equals(reader.clientId()) ? 6 : 7;
             case ReplicaDescriptor.Unknown ignored -> UNREADABLE;
         };
     }
@@ -58,6 +60,6 @@ public final class ReplicaSelection {
         if (gds.ownerClientId().equals(reader.clientId())) {
             return reader.gds() != null && reader.gds().isOf(gds) ? 4 : UNREADABLE;
         }
-        return reader.asksForGds() ? 7 : UNREADABLE;
+        return reader.asksForGds() ? 8 : UNREADABLE;
     }
 }

@@ -13,6 +13,8 @@ public enum ReplicaType {
     LOCAL_DISK(2),
     /** A block device that clients reach by themselves. */
     NOF(3),
+    /** Pages of a file on a file system that every client mounts and reads by itself; no client owns them. */
+    DISTRIBUTED_DISK(5),
     /** An extent of a client's own file, written beside memory and straight from a GPU where there is one. */
     GDS(6);
 

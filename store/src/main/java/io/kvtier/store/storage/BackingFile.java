@@ -28,8 +28,6 @@ record BackingFile(Path path, long capacity, UUID storageId) {
     static final String FILE_NAME = "kv_cache.data";
     static final long HEADER_BYTES = FileHeader.BYTES;
 
-    private static final String TEMPORARY_SUFFIX = ".tmp";
-
     /**
      * Opens the file of a directory, or makes it.
      *
@@ -42,7 +40,7 @@ record BackingFile(Path path, long capacity, UUID storageId) {
     static BackingFile open(final Path directory, final long capacity, final long unit, final FileOpener opener) {
         final Path path = directory.resolve(FILE_NAME);
         try {
-            DurableNames.deleteIfExists(temporary(path));
+            DurableNames.deleteIfExists(DurableNames.temporary(path));
             return Files.exists(path) ? existing(path, capacity, unit, opener) : create(path, capacity, unit, opener);
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make " + path + " with "
@@ -57,14 +55,9 @@ record BackingFile(Path path, long capacity, UUID storageId) {
         return new BackingFile(path, capacity, id);
     }
 
-    /** What a file is called while it is made. */
-    static Path temporary(final Path path) {
-        return Path.of(path + TEMPORARY_SUFFIX);
-    }
-
     /** Makes a file, in the place of what had its name: a crash leaves the new one whole, or what was there. */
     static void make(final Path path, final FileHeader header, final FileOpener opener) {
-        final Path temporary = temporary(path);
+        final Path temporary = DurableNames.temporary(path);
         boolean done = false;
         try {
             fill(temporary, header, opener);

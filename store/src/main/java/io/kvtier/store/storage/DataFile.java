@@ -2,7 +2,9 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
+import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.transport.Segment;
@@ -23,7 +25,10 @@ import java.util.Objects;
  */
 final class DataFile implements AutoCloseable {
     /** Extents on a disk are multiples of what direct I/O needs. */
-    static final long UNIT_BYTES = 4096;
+    static final long UNIT_BYTES = StoreConfig.UNIT_BYTES;
+
+    /** Extents are reserved under one lock, so one cursor is enough. */
+    private static final int ALLOCATOR_LANES = 1;
 
     private final TransferEngine engine;
     private final Segment segment;
@@ -38,6 +43,11 @@ final class DataFile implements AutoCloseable {
 
     static DataFile open(final TransferEngine engine, final Path path) {
         return new DataFile(engine, engine.openSegment(path.toUri().toString()), path);
+    }
+
+    /** An allocator of extents in a file, to be closed. */
+    static ExtentAllocator extents(final long capacity) {
+        return ExtentAllocator.create(capacity, UNIT_BYTES, ALLOCATOR_LANES);
     }
 
     /** Bytes of the extent of a value: whole units, at least one. */

@@ -11,7 +11,14 @@ import java.nio.file.StandardCopyOption;
 
 /** Names in a directory: changes of them that survive a crash. */
 final class DurableNames {
+    private static final String TEMPORARY_SUFFIX = ".tmp";
+
     private DurableNames() {
+    }
+
+    /** What a file is called while it is made: a crash leaves nothing that looks like a whole one. */
+    static Path temporary(final Path path) {
+        return Path.of(path + TEMPORARY_SUFFIX);
     }
 
     /** Replaces a name atomically; afterwards a crash finds the new file, never none. */

@@ -10,7 +10,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.UUID;
-import java.util.zip.CRC32C;
 
 /**
  * The first block of a file that holds values; the extent space is behind it.
@@ -118,8 +117,6 @@ record FileHeader(Kind kind, long unit, long capacity, UUID storageId, long gene
     }
 
     private static int crc(final Kind kind, final MemorySegment block) {
-        final CRC32C crc = new CRC32C();
-        crc.update(block.asSlice(0, kind.checksumOffset()).asByteBuffer());
-        return (int) crc.getValue();
+        return Crc32c.of(block.asSlice(0, kind.checksumOffset()).asByteBuffer());
     }
 }

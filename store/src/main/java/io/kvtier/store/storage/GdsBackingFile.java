@@ -1,8 +1,11 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.alloc.Units;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.BlockIo;
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
@@ -40,7 +43,7 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
      * @return what it is; no descriptor is left open.
      */
     static GdsBackingFile open(final Path path, final long capacity, final FileOpener opener) {
-        DurableNames.deleteIfExists(BackingFile.temporary(path));
+        DurableNames.deleteIfExists(DurableNames.temporary(path));
         if (Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
             return made(path, next(null, capacity), opener);
         }
@@ -48,8 +51,9 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
             throw refused(path, "is not a regular file");
         }
         final FileHeader known;
+        final long size;
         try (BlockFile file = opener.open(path.toString(), OpenMode.READ_WRITE)) {
-            final long size = file.size();
+            size = file.size();
             known = size == 0 ? null : header(path, capacity, size, file);
             if (known != null && fits(known, capacity, size)) {
                 return new GdsBackingFile(path, known, false);
@@ -62,7 +66,7 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
                 return new GdsBackingFile(path, next, true);
             }
         }
-        return made(path, next(known, capacity), opener);
+        return instead(path, size, next(known, capacity), opener);
     }
 
     /** The same file with another generation: nothing of before counts. */
@@ -72,6 +76,23 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
             next.write(file);
         }
         return new GdsBackingFile(path, next, true);
+    }
+
+    /** Makes a smaller file, for which there must be room beside the one that is there. */
+    private static GdsBackingFile instead(final Path path, final long size, final FileHeader header,
+        final FileOpener opener) {
+        try {
+            return made(path, header, opener);
+        } catch (final ErrnoException e) {
+            if (e.errno() != Errno.ENOSPC || size == 0) {
+                throw e;
+            }
+            final long wanted = FileHeader.BYTES + header.capacity();
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "GDS file " + path + " has " + size + " bytes and is to "
+                + "have " + wanted + "; a new one is made beside it first, for which the disk has no room: free "
+                + wanted + " bytes, delete the file, whose values are given up in any case, or configure at least "
+                + Units.up(size - FileHeader.BYTES, UNIT) + ", with which it stays in its place", e);
+        }
     }
 
     private static GdsBackingFile made(final Path path, final FileHeader header, final FileOpener opener) {

@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
-import java.util.zip.CRC32C;
 import org.agrona.CloseHelper;
 
 /**
@@ -43,7 +42,6 @@ final class IndexLog<R, V> implements AutoCloseable {
     static final String FILE_NAME = "index.log";
 
     private static final System.Logger LOG = System.getLogger(IndexLog.class.getName());
-    private static final String TEMPORARY_SUFFIX = ".tmp";
     private static final int HEADER_BYTES = 64;
     private static final int OFFSET_VERSION = 8;
     private static final int OFFSET_ID = 16;
@@ -109,7 +107,7 @@ final class IndexLog<R, V> implements AutoCloseable {
     static <R, V> Opened<R, V> open(final Path path, final IndexFormat<R, V> format, final UUID storageId,
         final long generation, final FileOpener opener) {
         final IndexLog<R, V> log = new IndexLog<>(path, format, storageId, generation, opener);
-        DurableNames.deleteIfExists(log.temporary());
+        DurableNames.deleteIfExists(DurableNames.temporary(log.path));
         final List<V> values = Files.exists(log.path) ? log.read() : List.of();
         log.rewrite(values);
         return new Opened<>(log, values);
@@ -168,14 +166,15 @@ final class IndexLog<R, V> implements AutoCloseable {
     void rewrite(final Collection<V> values) {
         // Until the rename is durable nobody knows which of the two files a crash would leave.
         damaged = true;
-        DurableNames.deleteIfExists(temporary());
-        final BlockFile fresh = opener.open(temporary().toString(), OpenMode.CREATE_NEW);
+        final Path temporary = DurableNames.temporary(path);
+        DurableNames.deleteIfExists(temporary);
+        final BlockFile fresh = opener.open(temporary.toString(), OpenMode.CREATE_NEW);
         boolean done = false;
         try {
             writeHeader(fresh);
             final long freshEnd = write(fresh, HEADER_BYTES, values.stream().map(format::stored).toList());
             fresh.sync();
-            DurableNames.rename(temporary(), path);
+            DurableNames.rename(temporary, path);
             done = true;
             final BlockFile old = file;
             file = fresh;
@@ -187,7 +186,7 @@ final class IndexLog<R, V> implements AutoCloseable {
         } finally {
             if (!done) {
                 fresh.close();
-                DurableNames.deleteIfExists(temporary());
+                DurableNames.deleteIfExists(temporary);
             }
         }
     }
@@ -197,10 +196,6 @@ final class IndexLog<R, V> implements AutoCloseable {
         if (file != null) {
             file.close();
         }
-    }
-
-    private Path temporary() {
-        return Path.of(path + TEMPORARY_SUFFIX);
     }
 
     private List<V> read() {
@@ -333,9 +328,7 @@ final class IndexLog<R, V> implements AutoCloseable {
     }
 
     private int crc(final ByteBuffer header) {
-        final CRC32C crc = new CRC32C();
-        crc.update(header.slice(0, checksumOffset()));
-        return (int) crc.getValue();
+        return Crc32c.of(header.slice(0, checksumOffset()));
     }
 
     private StoreException refused(final String why) {

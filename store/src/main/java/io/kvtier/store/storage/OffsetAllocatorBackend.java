@@ -34,8 +34,6 @@ import org.agrona.CloseHelper;
  * short lock. Lock order: logLock, then the index's; the owner is asked under logLock, and must not call back.
  */
 public final class OffsetAllocatorBackend implements StorageBackend {
-    /** Reservations are made under one lock, so one cursor is enough. */
-    private static final int ALLOCATOR_LANES = 1;
     private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
     /** A batch of more than this part of the disk drives out what it needs and no more. */
     private static final long LARGE_BATCH = 8;
@@ -71,8 +69,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         this.directoryLock = directoryLock;
         this.log = opened.log();
         try (Closings made = new Closings()) {
-            this.allocator = made.keep(ExtentAllocator.create(file.capacity(), DataFile.UNIT_BYTES, ALLOCATOR_LANES),
-                ExtentAllocator::close);
+            this.allocator = made.keep(DataFile.extents(file.capacity()), ExtentAllocator::close);
             this.index = new StoredIndex(allocator);
             this.recovered = index.restore(opened.values(), file.capacity());
             this.data = DataFile.open(engine, file.path());

@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
-import java.util.zip.CRC32C;
 
 /**
  * What all records of index logs have in common.
@@ -102,8 +101,6 @@ final class RecordFrame {
     }
 
     private static int crc(final ByteBuffer buffer, final int offset, final int length) {
-        final CRC32C crc = new CRC32C();
-        crc.update(buffer.slice(offset, length));
-        return (int) crc.getValue();
+        return Crc32c.of(buffer.slice(offset, length));
     }
 }

@@ -58,7 +58,7 @@ class CountersTest {
         rig.read("device");
         rig.read("nothing");
         rig.query("memory");
-        assertEquals(new Gets(5, 2, 20, 1, 1000, 1, 100, 0, 0), rig.stats().gets());
+        assertEquals(new Gets(5, 2, 20, 1, 1000, 1, 100, 0, 0, 0, 0), rig.stats().gets());
         assertEquals(4, rig.stats().gets().valid());
     }
 
@@ -70,7 +70,8 @@ class CountersTest {
         rig.unmount(MasterRig.ALICE, segment, 0);
         rig.read("a");
 
-        assertEquals(new Gets(1, 0, 0, 0, 0, 0, 0, 0, 0), rig.stats().gets(), "hidden at once, before it is swept");
+        assertEquals(new Gets(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), rig.stats().gets(),
+            "hidden at once, before it is swept");
     }
 
     @Test

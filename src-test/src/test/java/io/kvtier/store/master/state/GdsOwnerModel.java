@@ -52,6 +52,7 @@ final class GdsOwnerModel {
     private long dropsDone;
     private int lossPercent;
     private int mounts;
+    private long seen;
 
     /** An extent that is taken. */
     private static final class Held {
@@ -190,7 +191,7 @@ final class GdsOwnerModel {
         try {
             id = send(new AddGdsReplicaStart(client, key, started.version(), extent(room)));
         } catch (final StoreException e) {
-            // Overlaps what the master still knows there, or the file is not registered.
+            assertRefuses(e);
             id = AddGdsReplicaStart.STALE;
         }
         if (id == null) {
@@ -210,6 +211,7 @@ final class GdsOwnerModel {
         try {
             reply = send(new CreateGdsOnlyObject(start, extent(room)));
         } catch (final StoreException e) {
+            assertRefuses(e);
             giveBack(room);
             return;
         }
@@ -221,6 +223,11 @@ final class GdsOwnerModel {
         } else {
             giveBack(room);
         }
+    }
+
+    /** The room overlaps what the master still knows there; the file is registered all the time. */
+    private static void assertRefuses(final StoreException refusal) {
+        assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
     }
 
     private void written(final ObjectKey key, final long version, final Held room, final long id) {
@@ -318,6 +325,7 @@ final class GdsOwnerModel {
         if (!gds.ownerClientId().equals(client)) {
             return;
         }
+        seen++;
         final int first = (int) (gds.valueOffset() / UNIT);
         for (int i = 0; i < gds.allocatedSize() / UNIT; i++) {
             assertEquals(key + "#" + version, bytes[first + i], replica.toString());
@@ -333,6 +341,11 @@ final class GdsOwnerModel {
         while (!open.isEmpty()) {
             endOne();
         }
+    }
+
+    /** How often a replica of this owner was held against its file. */
+    long seen() {
+        return seen;
     }
 
     int taken() {

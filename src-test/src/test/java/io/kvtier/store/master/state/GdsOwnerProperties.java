@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.ObjectCommand.Find;
@@ -40,6 +41,7 @@ class GdsOwnerProperties {
                 step(owner);
                 assertAll();
             }
+            assertTrue(owners.stream().mapToLong(GdsOwnerModel::seen).sum() > 0, "no value was ever in a file");
             quiesce();
         }
     }

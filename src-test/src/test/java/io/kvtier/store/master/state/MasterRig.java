@@ -61,7 +61,7 @@ final class MasterRig implements AutoCloseable {
     private final Map<UUID, Integer> work = new HashMap<>();
     /** Clients that give signs of life whenever time passes, and their hosts. */
     private final Map<UUID, String> alive = new LinkedHashMap<>();
-    private long nowMs = 1_000_000;
+    private long nowMs;
     private long attempts;
     private long segments;
     private long freed;
@@ -91,10 +91,12 @@ final class MasterRig implements AutoCloseable {
     }
 
     MasterRig(final MasterSettings settings) {
-        this(settings, 7);
+        this(settings, 7, 1_000_000);
     }
 
-    MasterRig(final MasterSettings settings, final long term) {
+    /** A master of a later term, from a time on. */
+    MasterRig(final MasterSettings settings, final long term, final long fromMs) {
+        nowMs = fromMs;
         state = new MasterState(settings, term, new Effects() {
             @Override
             public void workQueued(final UUID clientId, final WorkKind kind) {
@@ -110,7 +112,7 @@ final class MasterRig implements AutoCloseable {
 
     /** Another master, of the next term, that has restored a snapshot. */
     static MasterRig restored(final MasterSettings settings, final Snapshot snapshot, final long waitMs) {
-        final MasterRig rig = new MasterRig(settings, snapshot.head().term() + 1);
+        final MasterRig rig = new MasterRig(settings, snapshot.head().term() + 1, 1_000_000);
         rig.state.restore(snapshot, rig.nowMs, waitMs);
         return rig;
     }
@@ -130,6 +132,11 @@ final class MasterRig implements AutoCloseable {
         } while (!slice.last());
         snapshots().end();
         return Snapshot.of(head, objects);
+    }
+
+    /** For what is no command. */
+    MasterState state() {
+        return state;
     }
 
     <R> R apply(final Command<R> command) {
@@ -423,10 +430,11 @@ final class MasterRig implements AutoCloseable {
     /** Nobody holds, writes, promotes or offloads anything, and nothing is allocated. */
     void assertEmpty() {
         final MasterStats stats = stats();
-        assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L),
-            List.of(stats.objects(), stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(),
-                stats.heldReplicas(), stats.diskReplicas(), stats.offloadsPending(), stats.pendingWrites(),
-                stats.activePromotions(), stats.softPinned(), stats.groups()), stats.toString());
+        assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L),
+            List.of(stats.pages().used(), stats.pages().replicas(), stats.pages().writing(), stats.objects(),
+                stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(), stats.heldReplicas(),
+                stats.diskReplicas(), stats.offloadsPending(), stats.pendingWrites(), stats.activePromotions(),
+                stats.softPinned(), stats.groups()), stats.toString());
     }
 
     static long memoryReplicas(final ReadReply object) {

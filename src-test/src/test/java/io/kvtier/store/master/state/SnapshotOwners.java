@@ -75,6 +75,7 @@ final class SnapshotOwners {
             case ReplicaDescriptor.Gds gds -> gds.toString();
             case ReplicaDescriptor.LocalDisk disk -> "disk of " + disk.clientId();
             case ReplicaDescriptor.Nof nof -> nof.toString();
+            case ReplicaDescriptor.DistributedDisk file -> file.toString();
             case ReplicaDescriptor.Unknown unknown -> unknown.toString();
         };
     }

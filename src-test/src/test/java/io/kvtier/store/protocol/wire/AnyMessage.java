@@ -7,9 +7,15 @@ import io.kvtier.store.SoftPin;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand.PageAllocation;
+import io.kvtier.store.protocol.PageCommand.PageMapping;
+import io.kvtier.store.protocol.PageCommand.PageOutcome;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.ReadReply;
+import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.rpc.MessageWriter;
 import java.lang.reflect.ParameterizedType;
@@ -17,6 +23,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -28,6 +35,10 @@ import java.util.stream.Stream;
 final class AnyMessage {
     /** Fields that may be any number; the others count something. */
     private static final List<String> SIGNED = List.of("checksum", "attempt", "cursor", "version", "term", "silentMs");
+
+    /** Answers that say that there is nothing. */
+    private static final Map<Class<?>, Object> NONE = Map.of(ReadReply.class, ReadReply.NOT_FOUND,
+        PromotionReply.class, PromotionReply.DECLINED, PageMapping.class, PageMapping.NONE);
 
     private final SplittableRandom random;
 
@@ -113,12 +124,24 @@ final class AnyMessage {
                 .text(text(50)).number(number("cursor")).toBytes());
         } else if (type == ReplicaDescriptor.Gds.class) {
             return gds();
-        } else if (type == ReadReply.class && random.nextInt(4) == 0) {
-            return ReadReply.NOT_FOUND;
-        } else if (type == PromotionReply.class && random.nextInt(4) == 0) {
-            return PromotionReply.DECLINED;
+        } else if (type == ReplicaDescriptor.DistributedDisk.class) {
+            return new ReplicaDescriptor.DistributedDisk("/d" + text(1000), (number("") >>> 14)
+                * ReplicaDescriptor.DistributedDisk.UNIT_BYTES, 1 + (number("") >>> 14));
+        } else if (type == PageLayout.class) {
+            return layout();
+        } else if (type == PageAllocation.class && random.nextBoolean()) {
+            return PageAllocation.none(List.of(PageOutcome.TAKEN, PageOutcome.STALE, PageOutcome.NO_SPACE)
+                .get(random.nextInt(3)));
+        } else if (NONE.containsKey(type) && random.nextInt(4) == 0) {
+            return NONE.get(type);
         }
         return made(type);
+    }
+
+    private PageLayout layout() {
+        final long page = ReplicaDescriptor.DistributedDisk.UNIT_BYTES << random.nextInt(10);
+        return new PageLayout("/d" + text(1000), 1 + random.nextInt(PageLayout.MAX_BUCKETS), page,
+            page * (1 + random.nextInt(1 << 20)));
     }
 
     /** One that can be: it is refused where it cannot. */
@@ -148,8 +171,12 @@ final class AnyMessage {
             values[i] = any(components[i].getGenericType(), components[i].getName());
         }
         // Answers that are there have an id; 0 stands for none.
-        if (type == ReadReply.class || type == PromotionReply.class) {
+        if (NONE.containsKey(type)) {
             values[0] = 1 + ((Long) values[0] & Long.MAX_VALUE >> 1);
+        } else if (type == PageAllocation.class) {
+            values[0] = random.nextBoolean() ? PageOutcome.ALLOCATED : PageOutcome.STORED;
+        } else if (type == OffloadTask.class) {
+            values[values.length - 1] = random.nextBoolean() ? ReplicaType.LOCAL_DISK : ReplicaType.DISTRIBUTED_DISK;
         }
         try {
             final var constructor = type.getDeclaredConstructor(types);

@@ -37,12 +37,16 @@ import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.GdsCommand.GdsStorages;
 import io.kvtier.store.protocol.GdsCommand.GdsValue;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import io.kvtier.store.protocol.GdsCommand.MakeGdsRoom;
 import io.kvtier.store.protocol.GdsCommand.RegisterGdsStorage;
+import io.kvtier.store.protocol.GdsCommand.ReportGdsWork;
 import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
 import io.kvtier.store.protocol.GdsCommand.Settlement;
 import io.kvtier.store.protocol.GdsCommand.UnregisterGdsStorage;
@@ -69,6 +73,26 @@ import io.kvtier.store.protocol.ObjectCommand.ReplicaClear;
 import io.kvtier.store.protocol.ObjectCommand.ReplicaUnreadable;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand.AllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.BatchAllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.BatchFreeDistributedPage;
+import io.kvtier.store.protocol.PageCommand.BatchGetDistributedPageMapping;
+import io.kvtier.store.protocol.PageCommand.BucketInfo;
+import io.kvtier.store.protocol.PageCommand.DistributedBuckets;
+import io.kvtier.store.protocol.PageCommand.DistributedDiskTerms;
+import io.kvtier.store.protocol.PageCommand.FetchPromotions;
+import io.kvtier.store.protocol.PageCommand.FreeDistributedPage;
+import io.kvtier.store.protocol.PageCommand.GetDistributedPageMapping;
+import io.kvtier.store.protocol.PageCommand.MountDistributedDisk;
+import io.kvtier.store.protocol.PageCommand.NotifyDistributedDiskSuccess;
+import io.kvtier.store.protocol.PageCommand.PageAllocation;
+import io.kvtier.store.protocol.PageCommand.PageMapping;
+import io.kvtier.store.protocol.PageCommand.PageOutcome;
+import io.kvtier.store.protocol.PageCommand.PageRelease;
+import io.kvtier.store.protocol.PageCommand.PageRequest;
+import io.kvtier.store.protocol.PageCommand.PromotionTask;
+import io.kvtier.store.protocol.PageCommand.StoredPages;
+import io.kvtier.store.protocol.PageCommand.UnmountDistributedDisk;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
@@ -105,11 +129,14 @@ import io.kvtier.store.protocol.TaskCommand.ReplicationStart;
 import io.kvtier.store.protocol.TaskCommand.Task;
 import io.kvtier.store.protocol.TaskCommand.TaskInfo;
 import io.kvtier.store.protocol.TaskCommand.TaskStatus;
+import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.HostDetour;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -138,9 +165,13 @@ final class RecordedMessages {
     private static final Replica UNKNOWN = new Replica(8, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Unknown(9, bytes("92 a36e6577 92 01 c0")));
     private static final UUID FILE = new UUID(3, 4);
+    private static final GdsWork WORK = new GdsWork(1, 2, 300, 4, 4096, 6, 7, 8, 9, 10);
     private static final GdsExtent EXTENT = new GdsExtent(FILE, 77, 8192, 73_728);
     private static final Replica GDS = new Replica(9, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Gds(CLIENT, FILE, 77, 8192, 70_000, 73_728));
+    private static final ReplicaDescriptor.DistributedDisk PLACE =
+        new ReplicaDescriptor.DistributedDisk("/m/bucket_0a.data", 1 << 16, 70_000);
+    private static final Replica SHARED = new Replica(10, ReplicaStatus.COMPLETE, PLACE);
     private static final ReadReply OBJECT = new ReadReply(3, 70_000, List.of(MEMORY, DISK, NOF, UNKNOWN), 5, true, -9,
         5000, DataType.KVCACHE);
     private static final OffloadTask OFFLOAD = new OffloadTask(K1, 3, 5, LENT);
@@ -156,6 +187,8 @@ final class RecordedMessages {
         segments();
         disks();
         files();
+        pages();
+        promotions();
         tasks();
         admin();
         batches();
@@ -331,6 +364,11 @@ final class RecordedMessages {
             List.of(OFFLOAD),
             "91 91 95 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
             + "ce00011170 c41007070707070707070707070707070707");
+        row(66, new FetchOffloads(CLIENT, 0),
+            "92 92 01 02 00",
+            List.of(new OffloadTask(K1, 3, 5, LENT, ReplicaType.DISTRIBUTED_DISK)),
+            "91 91 96 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 05");
         row(67, new OffloadDone(CLIENT, OFFLOAD, OffloadResult.DISK_FAILED, 77),
             "94 92 01 02 95 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
             + "ce00011170 c41007070707070707070707070707070707 03 4d",
@@ -372,6 +410,11 @@ final class RecordedMessages {
             "92 a0 a26b31",
             new ReadReply(3, 70_000, List.of(GDS), 0, false, 0, 0, DataType.KVCACHE),
             "98 03 ce00011170 91 94 09 01 06 96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000 00 c2 00 00 01");
+        row(22, new Query(K1),
+            "92 a0 a26b31",
+            new ReadReply(3, 70_000, List.of(SHARED), 0, true, -9, 0, DataType.KVCACHE),
+            "98 03 ce00011170 91 94 0a 01 05 93 b1 2f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170"
+            + "00 c3 f7 00 01");
         row(28, new AddGdsReplicaStart(CLIENT, K1, 3, EXTENT),
             "95 92 01 02 a0 a26b31 03 94 92 03 04 4d cd2000 ce00012000",
             9L,
@@ -400,8 +443,8 @@ final class RecordedMessages {
             "91 91 92 09 03");
         row(116, new MakeGdsRoom(CLIENT, 70_000),
             "92 92 01 02 ce00011170",
-            8192L,
-            "91 cd2000");
+            new GdsRoomReply(8192, true, 300),
+            "93 cd2000 c3 cd012c");
         row(117, new FetchGdsDrops(CLIENT, 64, 5),
             "93 92 01 02 40 05",
             new GdsDrops(List.of(new GdsDrop(8192, 9), new GdsDrop(0, 10)), 7),
@@ -409,8 +452,71 @@ final class RecordedMessages {
         row(118, new GdsStorages(),
             "90",
             List.of(new GdsStorageInfo(CLIENT, FILE, 77, "h:2", 1 << 20, 73_728, 1,
-                new GdsCounts(1, 2, 3, 4, 5, 6, 7))),
-            "91 91 98 92 01 02 92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07");
+                new GdsCounts(1, 2, 3, 4, 5, 6, 7), WORK, new GdsState(4096, 3, 2, HostDetour.POSSIBLE, "gds"))),
+            "91 91 9a 92 01 02 92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07"
+            + "9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 95 cd1000 03 02 01 a3676473");
+        row(119, new ReportGdsWork(CLIENT, FILE, 77, 5, WORK, new GdsState(8192, 1, 0, HostDetour.ALWAYS, "")),
+            "96 92 01 02 92 03 04 4d 05 9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 95 cd2000 01 00 02 a0",
+            Ack.STALE,
+            "91 01");
+    }
+
+    private void pages() {
+        final PageRequest first = new PageRequest(K1, 3, 70_000, 5);
+        final PageRequest second = new PageRequest(K2, 4, 1, 0);
+        row(128, new AllocateDistributedPage(CLIENT, first),
+            "92 92 01 02 95 a0 a26b31 03 ce00011170 05",
+            new PageAllocation(PageOutcome.ALLOCATED, 10, PLACE),
+            "93 00 0a 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170");
+        row(128, new AllocateDistributedPage(CLIENT, second),
+            "92 92 01 02 95 a374c3bc a46be282ac 04 01 00",
+            PageAllocation.none(PageOutcome.NO_SPACE),
+            "91 04");
+        row(129, new BatchAllocateDistributedPage(CLIENT, List.of(first, second)),
+            "92 92 01 02 92 95 a0 a26b31 03 ce00011170 05 95 a374c3bc a46be282ac 04 01 00",
+            List.of(new PageAllocation(PageOutcome.STORED, 10, PLACE), PageAllocation.none(PageOutcome.TAKEN)),
+            "91 92 93 01 0a 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170 91 02");
+        row(130, new FreeDistributedPage(CLIENT, new PageRelease(K1, 3, 10, false)),
+            "92 92 01 02 95 a0 a26b31 03 0a c2",
+            Ack.OK,
+            "91 00");
+        row(131, new BatchFreeDistributedPage(CLIENT, List.of(new PageRelease(K1, 3, 10, true),
+            new PageRelease(K2, 4, 11, false))),
+            "92 92 01 02 92 95 a0 a26b31 03 0a c3 95 a374c3bc a46be282ac 04 0b c2",
+            List.of(Ack.OK, Ack.STALE),
+            "91 92 00 01");
+        row(132, new GetDistributedPageMapping(K1),
+            "92 a0 a26b31",
+            new PageMapping(3, 10, PLACE, -9, 5000),
+            "95 03 0a 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170 f7 cd1388");
+        row(133, new BatchGetDistributedPageMapping(List.of(K1, K2)),
+            "91 92 92 a0 a26b31 92 a374c3bc a46be282ac",
+            List.of(new PageMapping(3, 10, PLACE, -9, 5000), PageMapping.NONE),
+            "91 92 95 03 0a 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170 f7 cd1388 91 00");
+        row(134, new NotifyDistributedDiskSuccess(CLIENT, List.of(new StoredPages(K1, 3, 10, -9),
+            new StoredPages(K2, 4, 11, 200))),
+            "92 92 01 02 92 95 a0 a26b31 03 0a f7 95 a374c3bc a46be282ac 04 0b ccc8",
+            List.of(Ack.OK, Ack.STALE),
+            "91 92 00 01");
+    }
+
+    private void promotions() {
+        row(135, new MountDistributedDisk(CLIENT, new PageLayout("/m", 256, 1 << 16, 1L << 32)),
+            "95 92 01 02 a22f6d cd0100 ce00010000 cf0000000100000000",
+            new DistributedDiskTerms("kv", 600_000),
+            "92 a26b76 ce000927c0");
+        row(136, new UnmountDistributedDisk(CLIENT),
+            "91 92 01 02",
+            Ack.STALE,
+            "91 01");
+        row(137, new FetchPromotions(CLIENT, 16),
+            "92 92 01 02 10",
+            List.of(new PromotionTask(K1, 3, PLACE, -9)),
+            "91 91 95 a0 a26b31 03 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 ce00011170 f7");
+        row(138, new DistributedBuckets(),
+            "90",
+            List.of(new BucketInfo("/m/bucket_0a.data", 1 << 16, 2)),
+            "91 91 93 b12f6d2f6275636b65745f30612e64617461 ce00010000 02");
     }
 
     private void tasks() {
@@ -457,14 +563,18 @@ final class RecordedMessages {
         row(96, new Statistics(),
             "90",
             new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
-                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 8, 9), new MasterStats.EvictionRuns(1, 2, 3),
+                25, new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), new MasterStats.EvictionRuns(1, 2, 3),
                 new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8, 9),
                 new MasterStats.Promoted(1, 2, 3, 4, 5, new MasterStats.Rejected(6, 7, 8)),
                 new MasterStats.Probes(6, 7, 8, 9),
-                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11))),
-            "dc0020 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
-                + "99 01 02 03 04 05 06 07 08 09 93 01 02 03 93 04 05 06 93 07 08 09"
-                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b");
+                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11),
+                    new MasterStats.GdsTold(WORK, 11, 12, 13)),
+                new MasterStats.PageTotals(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, new MasterStats.Hot(12, 13, 14))),
+            "dc0021 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "9b 01 02 03 04 05 06 07 08 09 0a 0b 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 96 01 02 03 04 97 05 06 07 08 09 0a 0b"
+                + "94 9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 0b 0c 0d"
+                + "9c 01 02 03 04 05 06 07 08 09 0a 0b 93 0c 0d 0e");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",
             new EvictReply(20, 1 << 20),

@@ -12,8 +12,14 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
+import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
+import io.kvtier.store.protocol.GdsCommand.GdsStorages;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
+import io.kvtier.store.protocol.GdsCommand.ReportGdsWork;
 import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
@@ -22,6 +28,11 @@ import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.protocol.ObjectCommand.Query;
 import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand.AllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.FreeDistributedPage;
+import io.kvtier.store.protocol.PageCommand.PageRelease;
+import io.kvtier.store.protocol.PageCommand.PageRequest;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
@@ -35,6 +46,7 @@ import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcException;
@@ -171,8 +183,9 @@ class WireRecordedTest {
         assertEquals(new MasterStats.Allocations(7, 8, 0), grouped.allocations());
         assertEquals(new MasterStats.Promoted(1, 2, 3, 4, 5, MasterStats.Rejected.NONE), grouped.promoted());
         assertEquals(new MasterStats.Probes(6, 7, 8, 0), grouped.probes());
-        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0), grouped.gets());
+        assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0), grouped.gets());
         assertEquals(MasterStats.GdsTotals.NONE, grouped.gds());
+        assertEquals(MasterStats.PageTotals.NONE, grouped.pages());
         assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),
@@ -244,6 +257,64 @@ class WireRecordedTest {
             RecordedMessages.bytes("92 92 01 02 91 93 a0 a26b31 94 92 03 04 4d cd2000 ce00012000")).command();
         assertEquals(0, older.extents().getFirst().replicaId());
         assertEquals(ObjectKey.of("k1"), older.extents().getFirst().key());
+    }
+
+    /** Fields are only appended: one that says in words what it means when it is left out is read all the same. */
+    @Test
+    void shouldReadTheTargetOfAnOffloadAndRefuseOneThatIsNoDisk() {
+        final OffloadTask task = codec.<List<OffloadTask>>readReply(new FetchOffloads(new UUID(1, 2), 0),
+            RecordedMessages.bytes("91 91 96 a0 a26b31 03 05 95 92 ff cd012c a161 cd1000 ce00011170"
+                + "c41007070707070707070707070707070707 02")).getFirst();
+        assertEquals(ReplicaType.LOCAL_DISK, task.target());
+        assertThrows(MalformedMessageException.class, () -> codec.readReply(new FetchOffloads(new UUID(1, 2), 0),
+            RecordedMessages.bytes("91 91 96 a0 a26b31 03 05 95 92 ff cd012c a161 cd1000 ce00011170"
+                + "c41007070707070707070707070707070707 00")), "memory is no disk to offload to");
+    }
+
+    @Test
+    void shouldReadPageMessagesThatLeaveLaterFieldsOut() {
+        assertEquals(new AllocateDistributedPage(new UUID(1, 2), new PageRequest(ObjectKey.of("k1"), 3, 70_000, 0)),
+            codec.readRequest(128, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 ce00011170")).command());
+        assertEquals(new FreeDistributedPage(new UUID(1, 2), new PageRelease(ObjectKey.of("k1"), 3, 10, true)),
+            codec.readRequest(130, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 0a")).command());
+    }
+
+    /** A layout with a relative folder, no files, pages of three sizes that cannot be, and files of half a page. */
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "95 92 01 02 a16d cd0100 ce00010000 cf0000000100000000",
+        "95 92 01 02 a22f6d 00 ce00010000 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 cd0800 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce00010001 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce80000000 cf0000000100000000",
+        "95 92 01 02 a22f6d cd0100 ce00010000 ce00018000",
+        "95 92 01 02 a22f6d cd1001 ce00010000 cf0000000100000000"})
+    void shouldRefuseALayoutThatCannotBeOne(final String mount) {
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(135, RecordedMessages.bytes(mount)));
+    }
+
+    /** Of a master that was not told what owners did. */
+    @Test
+    void shouldReadTheFilesThatAnOlderMasterLists() {
+        final GdsStorageInfo older = codec.readReply(new GdsStorages(), RecordedMessages.bytes("91 91 98 92 01 02"
+            + "92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07")).getFirst();
+        assertEquals(GdsWork.NONE, older.work());
+        assertEquals(GdsState.UNKNOWN, older.state());
+        assertEquals(7, older.counts().settled());
+        assertEquals(MasterStats.GdsTold.NONE, codec.readReply(new AdminCommand.Statistics(), RecordedMessages.bytes(
+            "dc0020 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "99 01 02 03 04 05 06 07 08 09 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b")).gds().told());
+    }
+
+    /** Files of clients that come later may make a detour that nobody knows of yet. */
+    @Test
+    void shouldTakeAnUnknownDetourForOneThatThereMayBe() {
+        final ReportGdsWork later = (ReportGdsWork) codec.readRequest(119, RecordedMessages.bytes("96 92 01 02"
+            + "92 03 04 4d 05 9a 01 02 03 04 05 06 07 08 09 0a 95 00 01 00 07 a0")).command();
+        assertEquals(HostDetour.POSSIBLE, later.state().detour());
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(119, RecordedMessages.bytes("96 92 01 02"
+            + "92 03 04 4d 05 9a 01 ff 03 04 05 06 07 08 09 0a 95 00 01 00 00 a0")), "a count below 0");
     }
 
     @Test

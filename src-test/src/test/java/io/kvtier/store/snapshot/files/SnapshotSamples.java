@@ -74,6 +74,8 @@ final class SnapshotSamples {
                     new Replica(3, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Nof("device", 8192, 3000)),
                     new Replica(4, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Gds(CLIENT, new UUID(7, 8), 9, 4096,
                         3000, 4096)),
+                    new Replica(7, ReplicaStatus.COMPLETE, new ReplicaDescriptor.DistributedDisk(
+                        "/mnt/kv/bucket_0f.data", 65_536, 3000)),
                     new Replica(5, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Unknown(9, STRANGE)))),
             new SavedObject(ObjectKey.of("tenant-\u00e4", "\u20ac"), 1, 0, false, 0, DataType.UNKNOWN, OTHER, false,
                 "", 0, List.of(new Replica(6, ReplicaStatus.COMPLETE,

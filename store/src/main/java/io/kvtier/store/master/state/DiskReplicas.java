@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Replicas on clients' own disks: recorded when durable, adopted after a restart, dropped when evicted or bad.
@@ -247,7 +248,7 @@ final class DiskReplicas {
         return false;
     }
 
-    /** Allows a value to go unless its object is leased or pinned hard and has no other copy. */
+    /** Allows a value to go unless its object is leased or pinned hard and has no other copy for all. */
     List<Boolean> evict(final DiskCommand.EvictDisk evict, final long nowMs) {
         final List<Boolean> allowed = new ArrayList<>(evict.values().size());
         for (final DiskCommand.StoredObject value : evict.values()) {
@@ -258,7 +259,8 @@ final class DiskReplicas {
                 allowed.add(true);
                 continue;
             }
-            if ((entry.isLeased(nowMs) || entry.isHardPinned()) && !hasCopyBeside(entry, replica)) {
+            if ((entry.isLeased(nowMs) || entry.isHardPinned())
+                && !hasCopyBeside(entry, replica, Residency::isForAll)) {
                 allowed.add(false);
                 continue;
             }
@@ -274,9 +276,10 @@ final class DiskReplicas {
         return hasCopyBeside(entry.record(), null);
     }
 
-    private boolean hasCopyBeside(final ObjectEntry entry, final Replica replica) {
+    /** Whether an object has another copy, on a disk or one that counts. */
+    private boolean hasCopyBeside(final ObjectEntry entry, final Replica replica, final Predicate<Residency> counts) {
         for (final Medium medium : MEDIA) {
-            if (entry.residency(medium) != null && entry.residency(medium).isReadable()) {
+            if (entry.residency(medium) != null && counts.test(entry.residency(medium))) {
                 return true;
             }
         }
@@ -347,7 +350,7 @@ final class DiskReplicas {
         if (catalogue.find(offer.key()) != known) {
             return entryFor(offer);
         }
-        if (!hasCopyBeside(known, null) && removed.mayContain(offer.key(), offer.version())) {
+        if (!hasCopyBeside(known, null, Residency::isReadable) && removed.mayContain(offer.key(), offer.version())) {
             // A copy under way keeps the entry of a value that nobody can read any more and somebody wants gone.
             return null;
         }

@@ -25,6 +25,7 @@ final class GdsStorage {
     private final SpaceTier tier;
     private final NumberedDrops<GdsDrop> drops;
     private final Effects effects;
+    private final boolean forAll;
     /** What is marked, by its first byte. */
     private final Long2ObjectHashMap<PlacedReplica> byOffset = new Long2ObjectHashMap<>();
     /** The last drop of each range that the owner has not said is free. */
@@ -34,9 +35,16 @@ final class GdsStorage {
     private long adopted;
     private long refused;
     private long settled;
+    private final GdsAccount account = new GdsAccount();
 
+    /**
+     * A file with nothing in it.
+     *
+     * @param remote whether there are other clients than its owner.
+     */
     GdsStorage(final GdsStorageSpec spec, final LentSegment segment, final SpaceTier tier, final LongSupplier numbers,
-        final Effects effects) {
+        final Effects effects, final boolean remote) {
+        this.forAll = !remote || !spec.endpoint().isEmpty();
         this.spec = spec;
         this.segment = segment;
         this.tier = tier;
@@ -68,8 +76,17 @@ final class GdsStorage {
         return spec.storageId();
     }
 
+    long generation() {
+        return spec.generation();
+    }
+
     boolean is(final UUID storageId, final long generation) {
         return spec.storageId().equals(storageId) && spec.generation() == generation;
+    }
+
+    /** Whether every client can read what is in it: one whose owner answers nobody is read by that owner alone. */
+    boolean isForAll() {
+        return forAll;
     }
 
     /** The replica that begins at an offset, or null. */
@@ -139,8 +156,13 @@ final class GdsStorage {
             settled);
     }
 
+    /** What the owner has told. */
+    GdsAccount account() {
+        return account;
+    }
+
     GdsStorageInfo info() {
         return new GdsStorageInfo(segment.clientId(), spec.storageId(), spec.generation(), spec.endpoint(),
-            segment.capacity(), segment.used(), segment.replicas(), counts());
+            segment.capacity(), segment.used(), segment.replicas(), counts(), account.work(), account.state());
     }
 }

@@ -5,8 +5,11 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
+import io.kvtier.store.protocol.MasterStats.GdsTold;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -14,6 +17,7 @@ import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.store.snapshot.SavedFile;
+import io.kvtier.transport.HostDetour;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +31,7 @@ final class GdsStorages {
     private long lastDrop;
     /** Of files that are not registered any more. */
     private GdsCounts past = GdsCounts.NONE;
+    private GdsWork pastWork = GdsWork.NONE;
 
     GdsStorages(final SpaceTier.Owners owners) {
         this.owners = owners;
@@ -55,7 +60,8 @@ final class GdsStorages {
         }
         final double capacity = spec.capacity();
         final GdsStorage storage = new GdsStorage(spec, segment, SpaceTier.ofFile(segment, spec.highBytes() / capacity,
-            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects());
+            (spec.highBytes() - spec.lowBytes()) / capacity, owners), () -> ++lastDrop, owners.effects(),
+            owners.settings().remoteReaders());
         segment.gds(storage);
         registered.put(clientId, storage);
         owners.segments().mount(segment);
@@ -108,6 +114,7 @@ final class GdsStorages {
             return false;
         }
         past = past.plus(storage.counts());
+        pastWork = pastWork.plus(storage.account().work());
         owners.segments().unmount(storage.segment());
         return true;
     }
@@ -143,9 +150,12 @@ final class GdsStorages {
 
     /** The id of the replica that a put has in its writer's file already, when that is the one that is to be added. */
     static long same(final PlacedReplica known, final ObjectCommand.AddGdsReplicaStart add) {
-        if (known.offset() != add.extent().offset()) {
-            throw new StoreException(ErrorCode.INVALID_PARAMS, "the put of " + add.key() + " has a GDS replica at "
-                + known.offset() + " already, and " + add.extent().offset() + " was given for another one");
+        final GdsStorage storage = known.segment().gds();
+        final GdsExtent there =
+            new GdsExtent(storage.storageId(), storage.generation(), known.offset(), known.allocated());
+        if (!there.equals(add.extent())) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "the put of " + add.key() + " has a GDS replica in "
+                + there + " already, and " + add.extent() + " was given for another one; revoke that one first");
         }
         return known.id();
     }
@@ -218,5 +228,21 @@ final class GdsStorages {
             sum = sum.plus(storage.counts());
         }
         return sum;
+    }
+
+    /** What owners have told; of work, those of files that are gone included. */
+    GdsTold told() {
+        GdsWork work = pastWork;
+        long values = 0;
+        long uncertain = 0;
+        long detours = 0;
+        for (final GdsStorage storage : registered.values()) {
+            final GdsState state = storage.account().state();
+            work = work.plus(storage.account().work());
+            values += state.values();
+            uncertain += state.uncertain();
+            detours += state.detour() == HostDetour.ALWAYS ? 1 : 0;
+        }
+        return new GdsTold(work, values, uncertain, detours);
     }
 }

@@ -8,6 +8,7 @@ final class GetCounts {
     private final Found memory = new Found();
     private final Found nof = new Found();
     private final Found gds = new Found();
+    private final Found pages = new Found();
     private final Found disk = new Found();
     private long total;
 
@@ -24,7 +25,7 @@ final class GetCounts {
     /** It can be read. */
     void found(final ObjectEntry entry) {
         final Found found = isIn(entry, Medium.MEMORY) ? memory : isIn(entry, Medium.NOF) ? nof
-            : isIn(entry, Medium.GDS) ? gds : disk;
+            : isIn(entry, Medium.GDS) ? gds : isIn(entry, Medium.DISTRIBUTED_DISK) ? pages : disk;
         found.values++;
         found.bytes += entry.record().size();
     }
@@ -36,6 +37,6 @@ final class GetCounts {
 
     Gets counted() {
         return new Gets(total, memory.values, memory.bytes, nof.values, nof.bytes, disk.values, disk.bytes,
-            gds.values, gds.bytes);
+            gds.values, gds.bytes, pages.values, pages.bytes);
     }
 }

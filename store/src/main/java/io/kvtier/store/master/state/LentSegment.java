@@ -1,7 +1,6 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.alloc.Units;
-import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.protocol.SegmentCommand.Status;
@@ -15,13 +14,10 @@ import java.util.UUID;
  * finds what it must sweep without looking at any object of another segment.
  */
 final class LentSegment {
-    /** One thread at a time allocates here, and placement must depend on nothing but the commands. */
-    private static final int ALLOCATOR_LANES = 1;
-
     private final UUID clientId;
     private final String host;
     private final SegmentSpec spec;
-    private final ExtentAllocator allocator;
+    private final Ranges ranges;
     /** When it has rested. */
     private final long restedAtMs;
     private long openFromMs;
@@ -30,16 +26,29 @@ final class LentSegment {
     private int failedProbes;
     private PlacedReplica first;
     private long replicas;
+    private long allocations;
+    private long frees;
+    private long resting;
     private GdsStorage gds;
 
     /** A segment in which nothing is allocated before {@code openFromMs}. */
     LentSegment(final UUID clientId, final String host, final SegmentSpec spec, final long openFromMs) {
+        this(clientId, host, spec, openFromMs, new Ranges.Extents(spec.capacity(), spec.unit()));
+    }
+
+    private LentSegment(final UUID clientId, final String host, final SegmentSpec spec, final long openFromMs,
+        final Ranges ranges) {
         this.clientId = clientId;
         this.host = host;
         this.spec = spec;
         this.restedAtMs = openFromMs;
         this.openFromMs = openFromMs;
-        this.allocator = ExtentAllocator.create(spec.capacity(), spec.unit(), ALLOCATOR_LANES);
+        this.ranges = ranges;
+    }
+
+    /** A file of pages, open at once. */
+    static LentSegment ofPages(final UUID clientId, final SegmentSpec spec) {
+        return new LentSegment(clientId, "", spec, 0, new Ranges.Pages(spec.capacity(), spec.unit()));
     }
 
     UUID id() {
@@ -102,6 +111,7 @@ final class LentSegment {
         return restedAtMs;
     }
 
+    /** It rests as a whole until then. */
     void openFrom(final long atMs) {
         openFromMs = atMs;
     }
@@ -115,16 +125,35 @@ final class LentSegment {
         return status != Status.UNMOUNTING;
     }
 
+    /** Whether every client can read what lies in it. */
+    boolean isForAll() {
+        return gds == null || gds.isForAll();
+    }
+
     long capacity() {
-        return allocator.capacityBytes();
+        return ranges.capacityBytes();
     }
 
     long used() {
-        return allocator.allocatedBytes();
+        return ranges.allocatedBytes();
     }
 
     long replicas() {
         return replicas;
+    }
+
+    /** Takes note of ranges here that rest, or do no more. */
+    void rests(final int more) {
+        resting += more;
+    }
+
+    /** Ranges that will be free in time. */
+    long resting() {
+        return resting;
+    }
+
+    boolean hasResting() {
+        return resting > 0;
     }
 
     PlacedReplica first() {
@@ -133,27 +162,50 @@ final class LentSegment {
 
     /** Bytes that a value takes here. A value of 0 bytes takes a unit, so that it is evicted one day. */
     long allocatedBytes(final long size) {
-        return Units.taken(size, allocator.unitBytes());
+        return Units.taken(size, ranges.unitBytes());
+    }
+
+    /** Whether as much is free as a value takes, perhaps in pieces. */
+    boolean hasRoom(final long size) {
+        return allocatedBytes(size) <= capacity() - used();
     }
 
     /** A range for a value, or null when there is none. */
     PlacedReplica allocate(final long replicaId, final ObjectEntry owner, final long size) {
+        if (!hasRoom(size)) {
+            return null;
+        }
         final long bytes = allocatedBytes(size);
-        if (bytes > capacity() - used()) {
+        final long offset = ranges.allocate(bytes);
+        if (offset == Ranges.NO_SPACE) {
             return null;
         }
-        final long offset = allocator.allocate(bytes);
-        if (offset == ExtentAllocator.NO_SPACE) {
-            return null;
-        }
+        allocations++;
         return linked(new PlacedReplica(replicaId, owner, this, offset, size, bytes));
     }
 
     /** Takes note of a range that the segment's owner has allocated; null when something is known to lie there. */
     PlacedReplica mark(final long replicaId, final ObjectEntry owner, final long size, final long offset,
         final long bytes) {
-        return allocator.markAllocated(offset, bytes)
-            ? linked(new PlacedReplica(replicaId, owner, this, offset, size, bytes)) : null;
+        return reserve(offset, bytes) ? reserved(replicaId, owner, size, offset, bytes) : null;
+    }
+
+    /** Takes exactly this range, in which nothing lies yet; false when some of it is taken. */
+    boolean reserve(final long offset, final long bytes) {
+        return ranges.markAllocated(offset, bytes);
+    }
+
+    /** Gives a range back that was reserved and in which nothing was put. */
+    void giveBack(final long offset, final long bytes) {
+        if (!ranges.free(offset, bytes)) {
+            throw new IllegalStateException("segment " + id() + " has no range reserved at offset " + offset);
+        }
+    }
+
+    /** Puts something into a range that was reserved. */
+    PlacedReplica reserved(final long replicaId, final ObjectEntry owner, final long size, final long offset,
+        final long bytes) {
+        return linked(new PlacedReplica(replicaId, owner, this, offset, size, bytes));
     }
 
     private PlacedReplica linked(final PlacedReplica replica) {
@@ -168,11 +220,22 @@ final class LentSegment {
 
     /** Gives a range back. */
     void free(final PlacedReplica replica) {
-        if (!allocator.free(replica.offset(), replica.allocated())) {
+        if (!ranges.free(replica.offset(), replica.allocated())) {
             throw new IllegalStateException("segment " + id() + " does not know the range of replica " + replica.id()
                 + " at offset " + replica.offset());
         }
+        frees++;
         detach(replica);
+    }
+
+    /** Ranges that were allocated here since it was mounted, without those that were marked. */
+    long allocations() {
+        return allocations;
+    }
+
+    /** Ranges that were freed. */
+    long frees() {
+        return frees;
     }
 
     /** Takes a replica off the list; a range that has not been freed stays allocated until the segment is closed. */
@@ -201,6 +264,6 @@ final class LentSegment {
     }
 
     void close() {
-        allocator.close();
+        ranges.close();
     }
 }

@@ -1,6 +1,7 @@
 package io.kvtier.store.master.state;
 
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
@@ -14,9 +15,14 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.TaskCommand;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.snapshot.SavedObject;
 import io.kvtier.store.snapshot.SavedTasks;
 import io.kvtier.store.snapshot.Snapshot;
 import io.kvtier.store.snapshot.SnapshotHead;
@@ -57,6 +63,11 @@ public final class MasterState implements StateMachine {
     private final Returns returns;
     private final SegmentCommands segmentCommands;
     private final GdsCommands gdsCommands;
+    private final PageSpace pageSpace;
+    private final HotValues hot;
+    private final PageWrites pageWrites;
+    private final PageCommands pageCommands;
+    private final PageRecords pageRecords;
     private final Sweeps sweeps;
     private final Effects effects;
     private final long term;
@@ -80,22 +91,28 @@ public final class MasterState implements StateMachine {
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, objectCopies, term);
         final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, away, pins, effects);
-        segments = new Segments(new Placement(settings.strategy(), disk), settings.leaseMs(),
+        pageSpace = PageSpace.create(settings.pages().layout(), catalogue);
+        segments = new Segments(new Placement(settings.strategy(), disk, pageSpace), settings.leaseMs(),
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
+        pageSpace.buckets().forEach(segments::mount);
         clients = new Clients(settings.liveness().clientTtlMs());
         offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
         final SpaceTier.Owners owners =
             new SpaceTier.Owners(settings, catalogue, segments, disk, offloads, effects);
         tiers = new Tiers(catalogue, segments, SpaceTier.ofMemory(owners), SpaceTier.ofDevices(owners),
-            new GdsStorages(owners), disk, pins);
+            new GdsStorages(owners), SpaceTier.ofPages(owners), disk, pins);
         final Admission admission = new Admission(tenants, segments, tiers.memory());
-        reads = new Reads(settings.leaseMs(), tiers);
+        hot = new HotValues(settings, segments, effects);
+        reads = new Reads(settings.leaseMs(), tiers, hot);
         writes = new Writes(settings, tiers, clients, admission);
-        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission);
+        promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission, hot);
         replications = new Replications(settings.liveness(), tiers, clients, admission);
         tasks = new Tasks(settings.tasks(), effects);
         drains = new Drains(settings.tasks(), tiers, tasks, effects);
-        copies = new Copies(promotions, replications, tasks);
+        pageWrites = new PageWrites(settings, tiers, pageSpace, offloads);
+        pageCommands = new PageCommands(settings, tiers, clients, offloads, pageSpace, pageWrites, hot);
+        pageRecords = new PageRecords(settings, tiers, pageSpace);
+        copies = new Copies(promotions, replications, tasks, pageCommands);
         removals = new Removals(tiers, promotions);
         returns = new Returns(tiers, away);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies, returns);
@@ -128,6 +145,7 @@ public final class MasterState implements StateMachine {
             case SegmentCommand<?> segment -> segment(segment, nowMs);
             case DiskCommand<?> disk -> disk(disk, nowMs);
             case GdsCommand<?> gds -> gdsCommands.apply(gds, nowMs);
+            case PageCommand<?> page -> pageCommands.apply(page, nowMs);
             case AdminCommand<?> admin -> admin(admin, nowMs);
             case TaskCommand<?> task -> task(task, nowMs);
             case Batch<?> batch -> batch(batch, nowMs);
@@ -153,9 +171,10 @@ public final class MasterState implements StateMachine {
         final boolean memoryBusy = tiers.memory().expireLeases(nowMs);
         final boolean nofBusy = tiers.nof().expireLeases(nowMs);
         final boolean gdsBusy = tiers.gds().expireLeases(nowMs);
+        final boolean pagesBusy = tiers.pages().expireLeases(nowMs);
         drains.advance(nowMs);
         final boolean sweeping = sweeps.advance(nowMs);
-        busy = memoryBusy || nofBusy || gdsBusy || sweeping;
+        busy = memoryBusy || nofBusy || gdsBusy || pagesBusy || sweeping;
     }
 
     private Object object(final ObjectCommand<?> command, final long nowMs) {
@@ -245,12 +264,14 @@ public final class MasterState implements StateMachine {
     }
 
     /**
-     * Takes what a snapshot has, before the first command: numbers, quotas, tasks and removals at once, objects as they
-     * come back.
+     * Takes what a snapshot has, before the first command: numbers, quotas, tasks, removals and what lies in the shared
+     * files at once, all other objects as they come back.
      *
      * @param snapshot what was read; the term that this state was given is beyond its own.
      * @param nowMs    the time.
      * @param waitMs   milliseconds after which what has not come back is forgotten.
+     * @throws StoreException when values of it lie on the same pages of the shared files, or where there are none by
+     *                        the settings of this master.
      */
     public void restore(final Snapshot snapshot, final long nowMs, final long waitMs) {
         final SnapshotHead head = snapshot.head();
@@ -261,6 +282,7 @@ public final class MasterState implements StateMachine {
         drains.restore(head.tasks().lastDrain(), head.tasks().drains());
         tiers.disk().restore(head, nowMs);
         away.restore(snapshot, waitMs > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE : nowMs + waitMs);
+        pageRecords.restore(pagesOf(snapshot), nowMs);
     }
 
     @Override
@@ -295,6 +317,29 @@ public final class MasterState implements StateMachine {
         return away.size();
     }
 
+    /** What a snapshot says of values in the shared files, which need no owner to come back. */
+    private static List<PageRecords.PageRecord> pagesOf(final Snapshot snapshot) {
+        final List<PageRecords.PageRecord> records = new ArrayList<>();
+        for (final SavedObject object : snapshot.objects()) {
+            for (final Replica replica : object.replicas()) {
+                if (replica.descriptor() instanceof ReplicaDescriptor.DistributedDisk place && object.checksummed()) {
+                    records.add(new PageRecords.PageRecord(object.key(), object.version(), place, object.checksum()));
+                }
+            }
+        }
+        return records;
+    }
+
+    /** The complete values in the shared files, for a snapshot. */
+    List<PageRecords.PageRecord> pageRecords() {
+        return pageRecords.all();
+    }
+
+    /** Takes them back from a snapshot, before the first command; see {@link PageRecords#restore}. */
+    int restorePages(final List<PageRecords.PageRecord> records, final long nowMs) {
+        return pageRecords.restore(records, nowMs);
+    }
+
     @Override
     public void close() {
         segments.close();
@@ -304,7 +349,7 @@ public final class MasterState implements StateMachine {
         clients.checkLender(mount.clientId());
         clients.appeared(mount.clientId(), nowMs);
         tiers.disk().mount(mount);
-        offloads.mount(mount.clientId());
+        offloads.mount(mount.clientId(), ReplicaType.LOCAL_DISK);
         return Ack.OK;
     }
 
@@ -316,6 +361,10 @@ public final class MasterState implements StateMachine {
     }
 
     private Ack offloadDone(final DiskCommand.OffloadDone done, final long nowMs) {
+        if (done.result() == DiskCommand.OffloadResult.STORED && done.task().target() != ReplicaType.LOCAL_DISK) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "the offload of " + done.task().key() + " was to "
+                + done.task().target() + "; that it is stored there is told with NotifyDistributedDiskSuccess");
+        }
         final ObjectEntry known = catalogue.find(done.task().key(), done.task().version());
         // Bytes that were changed in memory would be vouched for by a checksum of their own.
         final boolean wrong = known != null && done.result() == DiskCommand.OffloadResult.STORED
@@ -358,10 +407,20 @@ public final class MasterState implements StateMachine {
             catalogue.groups(), tiers.disk().used(), reads.counted(),
             tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
             segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
-                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts()));
+                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts(),
+                tiers.gds().told()), pageTotals());
+    }
+
+    private MasterStats.PageTotals pageTotals() {
+        final EvictionCounts evicted = tiers.pages().counts();
+        return new MasterStats.PageTotals(segments.capacity(Medium.DISTRIBUTED_DISK),
+            segments.used(Medium.DISTRIBUTED_DISK), segments.replicas(Medium.DISTRIBUTED_DISK), pageWrites.active(),
+            pageSpace.allocations(), pageSpace.frees(), pageSpace.failures(), evicted.evictions(), evicted.bytes(),
+            pageWrites.reaped(), pageWrites.stale(),
+            new MasterStats.Hot(hot.size(), hot.queued(), hot.rejected()));
     }
 
     private long held() {
-        return tiers.memory().held() + tiers.nof().held() + tiers.gds().held();
+        return tiers.memory().held() + tiers.nof().held() + tiers.gds().held() + tiers.pages().held();
     }
 }

@@ -126,6 +126,8 @@ final class ObjectCopies {
                 case ReplicaDescriptor.Gds gds ->
                     places.get(new FilePlace(gds.ownerClientId(), gds.storageId(), gds.storageGeneration()));
                 case ReplicaDescriptor.LocalDisk disk -> disks.get(disk.clientId());
+                // Nobody owns those, and nothing sweeps them.
+                case ReplicaDescriptor.DistributedDisk ignored -> null;
                 case ReplicaDescriptor.Unknown ignored -> null;
             };
             return last == null || replica.id() > last;

@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.replica.ReplicaType;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,7 +14,8 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * Offload tasks: a mailbox for each client with a disk, and what it has fetched and not yet answered.
+ * Offload tasks: a mailbox for each client that has a disk of its own, or writes to the files that all clients mount,
+ * and what it has fetched and not yet answered. Who has both is sent to the shared files.
  *
  * <p>A task's memory replica is held from the moment it is queued until it is ended; every way out of here gives the
  * replica back to the caller, who releases that hold exactly once.
@@ -33,7 +35,27 @@ final class Offloads {
     private static final class Mailbox {
         private final ArrayDeque<PlacedReplica> queue = new ArrayDeque<>();
         private final Set<Long> fetched = new LinkedHashSet<>();
+        private boolean ownDisk;
+        private boolean pages;
         private long failedUntilMs;
+
+        private boolean has(final ReplicaType target) {
+            return target == ReplicaType.DISTRIBUTED_DISK ? pages : ownDisk;
+        }
+
+        private void set(final ReplicaType target, final boolean there) {
+            if (target == ReplicaType.DISTRIBUTED_DISK) {
+                pages = there;
+            } else {
+                ownDisk = there;
+            }
+        }
+
+        /** Where a value goes: the shared files have no place for one without bytes. Null for nowhere. */
+        private ReplicaType target(final PlacedReplica replica) {
+            return pages && replica.size() > 0 ? ReplicaType.DISTRIBUTED_DISK
+                : ownDisk ? ReplicaType.LOCAL_DISK : null;
+        }
     }
 
     private record Queued(PlacedReplica replica, long atMs) {
@@ -54,9 +76,15 @@ final class Offloads {
         this.releaseMs = releaseMs;
     }
 
-    /** A client's disk takes tasks from now on. */
-    void mount(final UUID clientId) {
-        mailboxes.putIfAbsent(clientId, new Mailbox());
+    /** A client takes tasks of this kind from now on: LOCAL_DISK or DISTRIBUTED_DISK. */
+    void mount(final UUID clientId, final ReplicaType target) {
+        mailboxes.computeIfAbsent(clientId, id -> new Mailbox()).set(target, true);
+    }
+
+    /** Whether a client takes tasks of this kind. */
+    boolean isMounted(final UUID clientId, final ReplicaType target) {
+        final Mailbox mailbox = mailboxes.get(clientId);
+        return mailbox != null && mailbox.has(target);
     }
 
     /** The replica of an object whose owner has a disk that takes it now; null when there is none. */
@@ -68,29 +96,61 @@ final class Offloads {
         return replica;
     }
 
-    private boolean accepts(final PlacedReplica replica, final long nowMs) {
-        final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
-        return mailbox != null && nowMs >= mailbox.failedUntilMs && !replica.isRefusedByDisk()
-            && replica.segment().isReadable();
+    /** The same, of owners who write it to the shared files. */
+    PlacedReplica chooseForPages(final Residency residency, final long nowMs) {
+        PlacedReplica replica = residency.first();
+        while (replica != null && !(isMounted(replica.segment().clientId(), ReplicaType.DISTRIBUTED_DISK)
+            && replica.size() > 0 && accepts(replica, nowMs))) {
+            replica = replica.sibling();
+        }
+        return replica;
     }
 
-    /** Queues a replica that {@link #choose} gave, and that the caller has just held for this. */
-    void queue(final PlacedReplica replica, final long nowMs) {
-        replica.offloadStarted();
-        pendingBytes += replica.allocated();
+    private boolean accepts(final PlacedReplica replica, final long nowMs) {
+        final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
+        return mailbox != null && mailbox.target(replica) != null && nowMs >= mailbox.failedUntilMs
+            && !replica.isRefusedByDisk() && replica.segment().isReadable();
+    }
+
+    /**
+     * Queues a replica that {@link #choose} gave, and that the caller has just held for this.
+     *
+     * @param stays whether it stays in memory when it has been copied, and so makes no room.
+     */
+    void queue(final PlacedReplica replica, final boolean stays, final long nowMs) {
+        replica.offloadStarted(stays);
+        pendingBytes += stays ? 0 : replica.allocated();
         waiting.put(replica.id(), new Queued(replica, nowMs));
         mailboxes.get(replica.segment().clientId()).queue.add(replica);
     }
 
-    /** A client's disk takes nothing any more; the replicas of its tasks come back. */
-    List<PlacedReplica> unmount(final UUID clientId) {
-        final Mailbox mailbox = mailboxes.remove(clientId);
+    /**
+     * A client takes no tasks of this kind any more; the replicas of those that it has come back, and so do those that
+     * it was not given yet and that now go nowhere.
+     */
+    List<PlacedReplica> unmount(final UUID clientId, final ReplicaType target) {
+        final Mailbox mailbox = mailboxes.get(clientId);
         final List<PlacedReplica> ended = new ArrayList<>();
-        if (mailbox != null) {
-            ended.addAll(mailbox.queue);
-            ended.forEach(replica -> waiting.remove(replica.id()));
-            mailbox.fetched.forEach(id -> ended.add(fetched.remove(id).replica()));
-            ended.forEach(this::settle);
+        if (mailbox == null || !mailbox.has(target)) {
+            return ended;
+        }
+        mailbox.set(target, false);
+        for (final PlacedReplica queued : List.copyOf(mailbox.queue)) {
+            if (mailbox.target(queued) == null) {
+                mailbox.queue.remove(queued);
+                waiting.remove(queued.id());
+                ended.add(queued);
+            }
+        }
+        for (final Long id : List.copyOf(mailbox.fetched)) {
+            if (fetched.get(id).task().target() == target) {
+                mailbox.fetched.remove(id);
+                ended.add(fetched.remove(id).replica());
+            }
+        }
+        ended.forEach(this::settle);
+        if (!mailbox.ownDisk && !mailbox.pages) {
+            mailboxes.remove(clientId);
         }
         return ended;
     }
@@ -120,7 +180,8 @@ final class Offloads {
             mailbox.fetched.add(next.id());
             final ObjectEntry object = next.owner();
             final OffloadTask task =
-                new OffloadTask(object.key(), object.record().version(), next.id(), next.memory());
+                new OffloadTask(object.key(), object.record().version(), next.id(), next.memory(),
+                    mailbox.target(next));
             fetched.put(next.id(), new Fetched(clientId, next, task, nowMs));
             tasks.add(task);
         }
@@ -161,6 +222,13 @@ final class Offloads {
             mailbox.failedUntilMs = nowMs + retryMs;
         }
         return replica;
+    }
+
+    /** Ends a fetched task whose value is in the shared files; null when it is not known (any more). */
+    PlacedReplica endStored(final UUID clientId, final long replicaId, final OffloadResult result, final long nowMs) {
+        final Fetched given = fetched.get(replicaId);
+        return given == null || given.task().target() != ReplicaType.DISTRIBUTED_DISK ? null
+            : end(clientId, given.task(), result, nowMs);
     }
 
     /** The next task that was not fetched or not answered in time, ended as failed; null when there is none. */
@@ -221,7 +289,7 @@ final class Offloads {
     }
 
     private void settle(final PlacedReplica replica) {
+        pendingBytes -= replica.isLeaving() ? replica.allocated() : 0;
         replica.offloadEnded();
-        pendingBytes -= replica.allocated();
     }
 }

@@ -83,6 +83,7 @@ final class PendingWrite {
             case MEMORY -> Scope.MEMORY;
             case NOF -> Scope.NOF;
             case GDS -> Scope.GDS;
+            case DISTRIBUTED_DISK -> throw new IllegalStateException("a put writes to no shared file");
         };
     }
 

@@ -23,6 +23,7 @@ final class PlacedReplica {
     private int holds;
     private long restUntilMs;
     private boolean offloading;
+    private boolean staying;
     private boolean usedWhileOffloading;
     private boolean refusedByDisk;
     private boolean gone;
@@ -75,7 +76,13 @@ final class PlacedReplica {
             case MEMORY -> memory();
             case NOF -> new ReplicaDescriptor.Nof(segment.name(), offset, size);
             case GDS -> segment.gds().descriptor(this);
+            case DISTRIBUTED_DISK -> place();
         };
+    }
+
+    /** Where it lies in the files that all clients mount. */
+    ReplicaDescriptor.DistributedDisk place() {
+        return new ReplicaDescriptor.DistributedDisk(segment.name(), offset, size);
     }
 
     ReplicaDescriptor.Memory memory() {
@@ -128,8 +135,15 @@ final class PlacedReplica {
         return offloading;
     }
 
-    void offloadStarted() {
+    /** Whether it goes when it has been copied down. */
+    boolean isLeaving() {
+        return offloading && !staying;
+    }
+
+    /** It is copied down from now on, perhaps without going for that. */
+    void offloadStarted(final boolean stays) {
         offloading = true;
+        staying = stays;
         usedWhileOffloading = false;
     }
 
@@ -142,8 +156,14 @@ final class PlacedReplica {
         usedWhileOffloading = true;
     }
 
-    boolean wasUsedWhileOffloading() {
-        return usedWhileOffloading;
+    /** Whether it was copied down, the last time that it was, without going for that. */
+    boolean isStaying() {
+        return staying;
+    }
+
+    /** Whether it stays in memory when it has been copied down. */
+    boolean isKeptAfterOffload() {
+        return staying || usedWhileOffloading;
     }
 
     boolean isRefusedByDisk() {

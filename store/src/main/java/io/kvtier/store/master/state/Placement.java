@@ -11,7 +11,7 @@ import java.util.TreeMap;
 /**
  * Where new replicas go: segments that the put names; then, when it wants that, those of the writer's host, and those
  * of the hosts whose names come next, so that what one writer has lies on few; otherwise by strategy. Replicas of one
- * object are on segments of their own.
+ * object are on segments of their own. Files that all clients mount have an order of their own, see {@link PageSpace}.
  *
  * <p>The random numbers are the state's own, so that the same commands place the same way.
  */
@@ -28,6 +28,7 @@ final class Placement {
     private final List<LentSegment> nof = new ArrayList<>();
     /** Memory by its owner's host. */
     private final NavigableMap<String, List<LentSegment>> hosts = new TreeMap<>();
+    private final PageSpace pages;
     private long random = 0x9E3779B97F4A7C15L;
 
     /**
@@ -43,8 +44,9 @@ final class Placement {
     record Wish(ObjectEntry owner, long size, Medium medium, List<String> preferred, String host, boolean only) {
     }
 
-    Placement(final Strategy strategy, final DiskReplicas disk) {
+    Placement(final Strategy strategy, final DiskReplicas disk, final PageSpace pages) {
         this.strategy = strategy;
+        this.pages = pages;
         ranking = strategy == Strategy.SSD_FREE_RATIO_FIRST
             ? Comparator.<LentSegment>comparingDouble(segment -> -disk.freeRatio(segment.clientId()))
                 .thenComparing(EMPTIEST) : EMPTIEST;
@@ -67,6 +69,9 @@ final class Placement {
 
     /** How many segments that may be allocated in are large enough, were they empty; no more than {@code count}. */
     int places(final Wish wish, final int count, final long nowMs) {
+        if (wish.medium() == Medium.DISTRIBUTED_DISK) {
+            return pages.places(wish.size(), count, nowMs);
+        }
         final List<LentSegment> segments = segments(wish.medium());
         int places = 0;
         for (int i = 0; i < segments.size() && places < count; i++) {
@@ -81,6 +86,9 @@ final class Placement {
 
     /** Ranges on as many segments as have room, up to {@code count}. */
     List<PlacedReplica> allocate(final Wish wish, final int count, final long nowMs, final ObjectCatalogue ids) {
+        if (wish.medium() == Medium.DISTRIBUTED_DISK) {
+            return pages.allocate(wish, nowMs, ids);
+        }
         final List<PlacedReplica> placed = new ArrayList<>(count);
         final List<LentSegment> segments = segments(wish.medium());
         for (int i = 0; i < wish.preferred().size(); i++) {

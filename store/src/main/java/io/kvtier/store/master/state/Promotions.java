@@ -13,13 +13,15 @@ import java.util.UUID;
 
 /**
  * Copies from disk to memory that are under way. Who started one holds its replica until it ends, whether the object is
- * still there or not; only that client, and only that replica, can end it.
+ * still there or not; only that client, and only that replica, can end it. What lies in the shared files is held there
+ * as long, so that it is not evicted while it is copied.
  */
 final class Promotions {
     private final long releaseMs;
     private final Tiers tiers;
     private final Clients clients;
     private final Admission admission;
+    private final HotValues hot;
     /** By replica, in the order of their start. */
     private final Map<Long, Promotion> active = new LinkedHashMap<>();
 
@@ -32,10 +34,13 @@ final class Promotions {
     private long rejectedQuota;
     private long rejectedBusy;
 
-    private record Promotion(UUID clientId, PlacedReplica replica, long startMs) {
+    /** The source is null when it is not in the shared files. */
+    private record Promotion(UUID clientId, PlacedReplica replica, PlacedReplica source, long startMs) {
     }
 
-    Promotions(final long releaseMs, final Tiers tiers, final Clients clients, final Admission admission) {
+    Promotions(final long releaseMs, final Tiers tiers, final Clients clients, final Admission admission,
+        final HotValues hot) {
+        this.hot = hot;
         this.releaseMs = releaseMs;
         this.tiers = tiers;
         this.clients = clients;
@@ -43,6 +48,7 @@ final class Promotions {
     }
 
     PromotionReply start(final DiskCommand.PromotionStart start, final long nowMs) {
+        hot.begun(start.key());
         final ObjectEntry entry = tiers.catalogue().find(start.key(), start.version());
         if (entry == null || !entry.isReadable() || entry.residency(Medium.MEMORY) != null
             || entry.promotion() != null || entry.pending() != null || entry.isReplicating()) {
@@ -62,7 +68,12 @@ final class Promotions {
         final PlacedReplica replica = placed.getFirst();
         entry.promotion(replica);
         admitted++;
-        active.put(replica.id(), new Promotion(clients.shared(start.clientId()), replica, nowMs));
+        final Residency shared = entry.residency(Medium.DISTRIBUTED_DISK);
+        final PlacedReplica source = shared == null ? null : shared.first();
+        if (source != null) {
+            tiers.pages().hold(source);
+        }
+        active.put(replica.id(), new Promotion(clients.shared(start.clientId()), replica, source, nowMs));
         return new PromotionReply(replica.id(), replica.memory());
     }
 
@@ -71,7 +82,7 @@ final class Promotions {
         if (promotion == null || !promotion.clientId().equals(end.clientId())) {
             return Ack.STALE;
         }
-        active.remove(end.replicaId());
+        settle(promotion, nowMs);
         final PlacedReplica replica = promotion.replica();
         final ObjectEntry entry = replica.owner();
         final long restUntilMs = end.success() || end.settled() ? 0 : restUntilMs(promotion);
@@ -104,7 +115,7 @@ final class Promotions {
     /** The replica lies in a segment that is gone. */
     void lost(final PlacedReplica replica, final long nowMs) {
         final ObjectEntry entry = replica.owner();
-        active.remove(replica.id());
+        settle(active.get(replica.id()), nowMs);
         cancelled++;
         entry.promotion(null);
         tiers.memory().lose(replica, nowMs);
@@ -115,7 +126,7 @@ final class Promotions {
     void clientGone(final UUID clientId, final long nowMs) {
         for (final Promotion promotion : List.copyOf(active.values())) {
             if (promotion.clientId().equals(clientId)) {
-                active.remove(promotion.replica().id());
+                settle(promotion, nowMs);
                 cancelled++;
                 giveUp(promotion, restUntilMs(promotion), nowMs);
             }
@@ -128,9 +139,17 @@ final class Promotions {
             if (nowMs - oldest.startMs() < releaseMs) {
                 return;
             }
-            active.remove(oldest.replica().id());
+            settle(oldest, nowMs);
             expired++;
             giveUp(oldest, 0, nowMs);
+        }
+    }
+
+    /** The one way out of those that are under way. */
+    private void settle(final Promotion promotion, final long nowMs) {
+        active.remove(promotion.replica().id());
+        if (promotion.source() != null) {
+            tiers.pages().release(promotion.source(), nowMs);
         }
     }
 

@@ -18,11 +18,13 @@ final class Reads {
 
     private final long leaseMs;
     private final Tiers tiers;
+    private final HotValues hot;
     private final GetCounts counts = new GetCounts();
 
-    Reads(final long leaseMs, final Tiers tiers) {
+    Reads(final long leaseMs, final Tiers tiers, final HotValues hot) {
         this.leaseMs = leaseMs;
         this.tiers = tiers;
+        this.hot = hot;
     }
 
     ReadReply start(final ObjectCommand.ReadStart read, final long nowMs) {
@@ -33,6 +35,9 @@ final class Reads {
         }
         counts.found(entry);
         entry.lease(nowMs + leaseMs);
+        if (entry.hasOthers() && entry.residency(Medium.MEMORY) == null) {
+            hot.read(entry, nowMs);
+        }
         final PlacedReplica held = read.hold() ? firstReadable(entry) : null;
         if (held == null) {
             tiers.used(entry, nowMs);

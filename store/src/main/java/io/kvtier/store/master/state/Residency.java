@@ -93,6 +93,15 @@ final class Residency {
         return replica != null;
     }
 
+    /** Whether every client can read one of its replicas, and not the owner of the file that it lies in alone. */
+    boolean isForAll() {
+        PlacedReplica replica = first;
+        while (replica != null && !(replica.segment().isReadable() && replica.segment().isForAll())) {
+            replica = replica.sibling();
+        }
+        return replica != null;
+    }
+
     /** Whether all its replicas lie where something may be allocated. */
     boolean isOpen(final long nowMs) {
         PlacedReplica replica = first;

@@ -55,7 +55,7 @@ final class Returns {
         if (former != null && segment.medium() == Medium.MEMORY
             && former.saved().spec().capacity() == segment.capacity()) {
             waiting.put(segment.id(), former);
-            tiers.segments().reopen(segment, away.untilMs());
+            tiers.segments().openFrom(segment, away.untilMs());
         }
     }
 
@@ -78,7 +78,7 @@ final class Returns {
         }
         if (give.last() && known) {
             waiting.remove(give.segmentId());
-            tiers.segments().reopen(segment, segment.restedAtMs());
+            tiers.segments().openFrom(segment, segment.restedAtMs());
         }
         return given;
     }

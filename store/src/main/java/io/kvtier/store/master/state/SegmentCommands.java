@@ -9,6 +9,7 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.replica.ReplicaType;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.UUID;
@@ -45,9 +46,10 @@ final class SegmentCommands {
     }
 
     Ack mount(final SegmentCommand.Mount mount, final long nowMs) {
-        if (mount.spec().medium() == Medium.GDS) {
-            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + mount.spec().name()
-                + " is of medium GDS; a file for GDS replicas is registered, not mounted");
+        if (mount.spec().medium() != Medium.MEMORY && mount.spec().medium() != Medium.NOF) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "segment " + mount.spec().name() + " is of medium "
+                + mount.spec().medium() + "; memory and block devices are mounted, a file for GDS replicas is "
+                + "registered, and the files that all clients mount are the master's settings");
         }
         clients.checkLender(mount.clientId());
         final LentSegment segment =
@@ -61,8 +63,9 @@ final class SegmentCommands {
 
     Ack unmount(final SegmentCommand.Unmount unmount, final long nowMs) {
         final LentSegment segment = tiers.segments().find(unmount.segmentId());
-        // A file for GDS replicas is a segment within the master alone; it goes by what it was registered as.
-        if (segment == null || segment.gds() != null || !segment.clientId().equals(unmount.clientId())) {
+        // Files are segments within the master alone, and go, if ever, by what they were registered as.
+        if (segment == null || segment.gds() != null || segment.medium() == Medium.DISTRIBUTED_DISK
+            || !segment.clientId().equals(unmount.clientId())) {
             throw new StoreException(ErrorCode.SEGMENT_NOT_FOUND, "client " + unmount.clientId()
                 + " has no segment " + unmount.segmentId() + " mounted");
         }
@@ -104,7 +107,8 @@ final class SegmentCommands {
     }
 
     Ack unmountDisk(final UUID clientId, final long nowMs) {
-        offloads.unmount(clientId).forEach(replica -> tiers.memory().offloadEnded(replica, false, nowMs));
+        offloads.unmount(clientId, ReplicaType.LOCAL_DISK)
+            .forEach(replica -> tiers.memory().offloadEnded(replica, false, nowMs));
         return tiers.disk().unmount(clientId) ? Ack.OK : Ack.STALE;
     }
 

@@ -8,6 +8,7 @@ import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.Status;
 import io.kvtier.store.snapshot.SavedSegment;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -35,8 +36,7 @@ final class Segments implements AutoCloseable {
     private final Set<UUID> past = new LinkedHashSet<>();
     private final PriorityQueue<PlacedReplica> resting =
         new PriorityQueue<>((a, b) -> Long.compare(a.restUntilMs(), b.restUntilMs()));
-    private final Map<Medium, Totals> totals = Map.of(Medium.MEMORY, new Totals(), Medium.NOF, new Totals(),
-        Medium.GDS, new Totals());
+    private final Map<Medium, Totals> totals = new EnumMap<>(Medium.class);
     private final Placement placement;
     private final long reopenAfterMs;
     private final long deviceReopenAfterMs;
@@ -48,6 +48,7 @@ final class Segments implements AutoCloseable {
         private long capacity;
         private long used;
         private long largest;
+        private long resting;
     }
 
     /**
@@ -58,6 +59,9 @@ final class Segments implements AutoCloseable {
      * @param deviceReopenAfterMs how long a block device does: nobody can keep who was sent there before from writing.
      */
     Segments(final Placement placement, final long reopenAfterMs, final long deviceReopenAfterMs) {
+        for (final Medium medium : Medium.values()) {
+            totals.put(medium, new Totals());
+        }
         this.placement = placement;
         this.reopenAfterMs = reopenAfterMs;
         this.deviceReopenAfterMs = deviceReopenAfterMs;
@@ -91,28 +95,28 @@ final class Segments implements AutoCloseable {
         return segment;
     }
 
-    /** Adds a client's own file, in which nobody but the client allocates. */
+    /** Adds a file that is not placed in: a client's own, or one that all clients mount and that is placed in apart. */
     void mount(final LentSegment file) {
         mounted.put(file.id(), file);
-        recount(Medium.GDS);
+        recount(file.medium());
     }
 
-    /** Something that lies in a client's own file takes its room from now on. */
-    void marked(final PlacedReplica replica) {
-        totals.get(replica.segment().medium()).used += replica.allocated();
-    }
-
-    /** A segment opens at another time, perhaps at once: with the next command that time passes for. */
-    void reopen(final LentSegment segment, final long atMs) {
+    /** Nothing is allocated in a segment before a time; when that is over, with the next one that passes. */
+    void openFrom(final LentSegment segment, final long atMs) {
         segment.openFrom(atMs);
         nextOpenMs = Math.min(nextOpenMs, atMs);
     }
 
-    /** Those that may be read, for a snapshot; files are not among them. */
+    /** Something takes its room in a segment without having been allocated by this. */
+    void marked(final PlacedReplica replica) {
+        totals.get(replica.segment().medium()).used += replica.allocated();
+    }
+
+    /** Memory and devices that may be read, for a snapshot. */
     List<SavedSegment> save() {
         final List<SavedSegment> saved = new ArrayList<>(mounted.size());
         for (final LentSegment segment : mounted.values()) {
-            if (segment.gds() == null) {
+            if (segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF) {
                 saved.add(new SavedSegment(segment.clientId(), segment.host(), segment.spec()));
             }
         }
@@ -124,7 +128,7 @@ final class Segments implements AutoCloseable {
         final Map<Object, Long> places = new HashMap<>();
         for (final LentSegment segment : dying.values()) {
             final Object place = switch (segment.medium()) {
-                case MEMORY -> segment.id();
+                case MEMORY, DISTRIBUTED_DISK -> segment.id();
                 case NOF -> segment.name();
                 case GDS -> segment.gds().place();
             };
@@ -200,8 +204,10 @@ final class Segments implements AutoCloseable {
         return false;
     }
 
+    /** What a client lends; the files that all mount are nobody's, whatever a client calls itself. */
     List<LentSegment> of(final UUID clientId) {
-        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)).toList();
+        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)
+            && segment.medium() != Medium.DISTRIBUTED_DISK).toList();
     }
 
     /** Hides all that lies in a segment at once; it is gone when it has been swept. */
@@ -209,7 +215,9 @@ final class Segments implements AutoCloseable {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
-        resting.removeIf(replica -> replica.segment() == segment);
+        if (resting.removeIf(replica -> replica.segment() == segment)) {
+            totals.get(segment.medium()).resting -= segment.resting();
+        }
         if (segment.gds() == null) {
             placement.remove(segment);
         }
@@ -256,6 +264,7 @@ final class Segments implements AutoCloseable {
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
             resting.add(replica);
+            rests(replica, 1);
         } else {
             freeNow(replica);
         }
@@ -269,15 +278,22 @@ final class Segments implements AutoCloseable {
                 .orElse(Long.MAX_VALUE);
         }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
-            freeNow(resting.remove());
+            final PlacedReplica rested = resting.remove();
+            rests(rested, -1);
+            freeNow(rested);
             woken = true;
         }
         return woken;
     }
 
-    /** Whether ranges or whole segments rest that will be free in time. */
-    boolean hasResting() {
-        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
+    private void rests(final PlacedReplica replica, final int more) {
+        replica.segment().rests(more);
+        totals.get(replica.segment().medium()).resting += more;
+    }
+
+    /** Whether ranges of a medium, or whole segments, rest that will be free in time. */
+    boolean hasResting(final Medium medium) {
+        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE;
     }
 
     private void freeNow(final PlacedReplica replica) {
@@ -306,6 +322,11 @@ final class Segments implements AutoCloseable {
         return totals.get(medium).used;
     }
 
+    /** Bytes on a medium that will be free as time passes. */
+    long resting(final Medium medium) {
+        return totals.get(medium).resting;
+    }
+
     /** Replicas on a medium, those that are being swept included. */
     long replicas(final Medium medium) {
         return Stream.concat(mounted.values().stream(), dying.values().stream())
@@ -316,7 +337,8 @@ final class Segments implements AutoCloseable {
         final List<SegmentInfo> infos = new ArrayList<>();
         // Clients of earlier versions know no other media than these.
         Stream.concat(mounted.values().stream(), dying.values().stream())
-            .filter(segment -> segment.medium() != Medium.GDS).forEach(segment -> infos.add(info(segment)));
+            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF)
+            .forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 

@@ -59,6 +59,12 @@ final class SpaceTier {
         return new SpaceTier(Medium.GDS, file, highWatermark, ratio, owners);
     }
 
+    /** Of the files that all clients mount. */
+    static SpaceTier ofPages(final Owners owners) {
+        final MasterSettings.Pages when = owners.settings().pages();
+        return new SpaceTier(Medium.DISTRIBUTED_DISK, null, when.highWatermark(), when.ratio(), owners);
+    }
+
     private SpaceTier(final Medium medium, final LentSegment only, final double highWatermark, final double ratio,
         final Owners owners) {
         this.medium = medium;
@@ -118,7 +124,7 @@ final class SpaceTier {
 
     private void refund(final PlacedReplica replica) {
         if (medium == Medium.MEMORY) {
-            if (replica.isOffloading()) {
+            if (replica.isLeaving()) {
                 tenants.leaving(replica.owner().key().tenant(), -replica.size());
             }
             tenants.refund(replica.owner().key().tenant(), replica.size());
@@ -132,7 +138,12 @@ final class SpaceTier {
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
     boolean mayComeFree() {
-        return held > 0 || segments.hasResting();
+        return held > 0 || (only == null ? segments.hasResting(medium) : only.hasResting());
+    }
+
+    /** When the next lease ends here, unless it is prolonged; the end of time when none runs. */
+    long nextLeaseEndMs() {
+        return order.nextLeaseEndMs();
     }
 
     /** The writer is done with a replica: it becomes one of its object's, readable. */
@@ -260,9 +271,10 @@ final class SpaceTier {
     /** Takes a replica away from its object; its range is freed when the last hold has ended and its rest is over. */
     void drop(final PlacedReplica replica, final long restUntilMs, final long nowMs) {
         final ObjectEntry entry = replica.owner();
+        final long restMs = restMs(replica);
         detach(replica, entry);
         refund(replica);
-        replica.disown(restUntilMs);
+        replica.disown(restMs == 0 ? restUntilMs : Math.max(restUntilMs, nowMs + restMs));
         if (replica.isHeld()) {
             orphans.put(replica.id(), replica);
         } else {
@@ -274,6 +286,16 @@ final class SpaceTier {
         if (left != null) {
             enter(left, nowMs);
         }
+    }
+
+    /**
+     * How long a range rests at least. Pages that could be read do for another lease, though none runs any more:
+     * descriptors of them are with any number of readers, whose clocks are their own, and nobody who could be told owns
+     * them.
+     */
+    private long restMs(final PlacedReplica replica) {
+        return medium == Medium.DISTRIBUTED_DISK && replica.isComplete() && settings.remoteReaders()
+            ? settings.leaseMs() : 0;
     }
 
     private void detach(final PlacedReplica replica, final ObjectEntry entry) {
@@ -315,19 +337,34 @@ final class SpaceTier {
         if (replica.owner() == null) {
             return;
         }
-        tenants.leaving(replica.owner().key().tenant(), -replica.size());
+        final boolean stays = replica.isKeptAfterOffload();
+        if (!replica.isStaying()) {
+            tenants.leaving(replica.owner().key().tenant(), -replica.size());
+        }
         if (replica.isHeld()) {
             return;
         }
         final Residency residency = residencyOf(replica);
         if (!stored) {
-            if (residency.list() != null) {
+            if (residency.list() != null && !replica.isStaying()) {
                 order.remove(residency);
                 order.putBack(residency, nowMs);
             }
-        } else if (!replica.wasUsedWhileOffloading() && !replica.owner().isLeased(nowMs)) {
+        } else if (!stays && !replica.owner().isLeased(nowMs)) {
             counts.evicted(replica);
             drop(replica, nowMs);
+        }
+    }
+
+    /** Has a value copied to the files that all clients mount, and kept here as well. */
+    void copyDown(final ObjectEntry entry, final long nowMs) {
+        final Residency residency = entry.residency(medium);
+        final PlacedReplica copied = residency == null || residency.isHeld()
+            || entry.residency(Medium.DISTRIBUTED_DISK) != null ? null : offloads.chooseForPages(residency, nowMs);
+        if (copied != null) {
+            hold(copied);
+            offloads.queue(copied, true, nowMs);
+            effects.workQueued(copied.segment().clientId(), WorkKind.OFFLOADS);
         }
     }
 
@@ -393,7 +430,9 @@ final class SpaceTier {
     private void relieve(final long bytes, final long nowMs) {
         final long capacity = capacity();
         final long used = usedBytes();
-        if (used + bytes <= highWatermark * capacity || highWatermark >= 1) {
+        // Pages that rest are as good as free: else each allocation until they have would start another eviction.
+        final long kept = medium == Medium.DISTRIBUTED_DISK ? used - coming() : used;
+        if (kept + bytes <= highWatermark * capacity || highWatermark >= 1) {
             return;
         }
         final long low = (long) ((highWatermark - ratio) * capacity);
@@ -429,14 +468,19 @@ final class SpaceTier {
         completed(replica, nowMs);
     }
 
-    /** Bytes that will be free when what is being copied to disks has ended. */
+    /** Bytes that will be free when what is being copied to disks has ended, or pages have rested. */
     private long coming() {
-        return medium == Medium.MEMORY ? offloads.pendingBytes() : 0;
+        return switch (medium) {
+            case MEMORY -> offloads.pendingBytes();
+            case DISTRIBUTED_DISK -> segments.resting(medium);
+            case NOF, GDS -> 0;
+        };
     }
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
     boolean makeRoom(final long size, final long nowMs) {
-        final long wanted = Math.max(size, (long) (ratio * capacity()));
+        // Pages come free when they have rested, so that here nothing ends the loop before it has all that it wants.
+        final long wanted = medium == Medium.DISTRIBUTED_DISK ? size : Math.max(size, (long) (ratio * capacity()));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();
@@ -470,8 +514,9 @@ final class SpaceTier {
     }
 
     private void evictOne(final Residency victim, final Evicted evicted, final long nowMs) {
-        final boolean onlyCopy = !hasCopyBeside(victim.entry());
-        final PlacedReplica saved = onlyCopy && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
+        final boolean onlyCopy = !hasCopyBeside(victim.entry(), false);
+        final boolean onlyForAll = onlyCopy || !hasCopyBeside(victim.entry(), true);
+        final PlacedReplica saved = onlyForAll && medium == Medium.MEMORY ? offloads.choose(victim, nowMs) : null;
         evicted.object();
         PlacedReplica replica = victim.first();
         while (replica != null) {
@@ -486,7 +531,7 @@ final class SpaceTier {
         }
         if (saved != null) {
             hold(saved);
-            offloads.queue(saved, nowMs);
+            offloads.queue(saved, false, nowMs);
             tenants.leaving(saved.owner().key().tenant(), saved.size());
             effects.workQueued(saved.segment().clientId(), WorkKind.OFFLOADS);
         } else if (onlyCopy) {
@@ -494,11 +539,11 @@ final class SpaceTier {
         }
     }
 
-    /** Whether there is a copy elsewhere, and not on what is just being swept. */
-    private boolean hasCopyBeside(final ObjectEntry entry) {
+    /** Whether there is a copy elsewhere, one that every client can read or any, and not on what is being swept. */
+    private boolean hasCopyBeside(final ObjectEntry entry, final boolean forAll) {
         for (final Medium other : MEDIA) {
             final Residency beside = other == medium ? null : entry.residency(other);
-            if (beside != null && beside.isReadable()) {
+            if (beside != null && (forAll ? beside.isForAll() : beside.isReadable())) {
                 return true;
             }
         }

@@ -6,7 +6,7 @@ import java.util.List;
 
 /** The owners of what an object can have, for those that deal with whole objects. */
 record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, SpaceTier nof, GdsStorages gds,
-             DiskReplicas disk, SoftPins pins) {
+             SpaceTier pages, DiskReplicas disk, SoftPins pins) {
     private static final Medium[] MEDIA = Medium.values();
 
     SpaceTier of(final PlacedReplica replica) {
@@ -14,6 +14,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
             case MEMORY -> memory;
             case NOF -> nof;
             case GDS -> replica.segment().gds().tier();
+            case DISTRIBUTED_DISK -> pages;
         };
     }
 
@@ -27,6 +28,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
         memory.used(entry, nowMs);
         if (entry.hasOthers()) {
             nof.used(entry, nowMs);
+            pages.used(entry, nowMs);
             final SpaceTier file = fileOf(entry);
             if (file != null) {
                 file.used(entry, nowMs);
@@ -38,6 +40,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
     void shield(final ObjectEntry entry) {
         memory.shield(entry);
         nof.shield(entry);
+        pages.shield(entry);
         final SpaceTier file = fileOf(entry);
         if (file != null) {
             file.shield(entry);
@@ -47,6 +50,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
     void unshield(final ObjectEntry entry, final long nowMs) {
         memory.unshield(entry, nowMs);
         nof.unshield(entry, nowMs);
+        pages.unshield(entry, nowMs);
         final SpaceTier file = fileOf(entry);
         if (file != null) {
             file.unshield(entry, nowMs);
@@ -56,6 +60,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
     void pinChanged(final ObjectEntry entry, final long nowMs) {
         memory.pinChanged(entry, nowMs);
         nof.pinChanged(entry, nowMs);
+        pages.pinChanged(entry, nowMs);
         final SpaceTier file = fileOf(entry);
         if (file != null) {
             file.pinChanged(entry, nowMs);

@@ -125,12 +125,16 @@ final class Writes {
             return ObjectCommand.AddGdsReplicaStart.STALE;
         }
         final PlacedReplica known = write.gds();
-        if (known != null) {
+        if (known != null && known.segment().isReadable()) {
             return GdsStorages.same(known, add);
         }
         final PlacedReplica replica =
             tiers.gds().place(write.entry(), add.clientId(), write.command().size(), add.extent(), nowMs);
         write.replicas().add(replica);
+        if (known != null) {
+            // The file has been registered anew since, and what was in it before goes.
+            lost(known, nowMs);
+        }
         tiers.gds().find(add.clientId()).begun(false);
         return replica.id();
     }
@@ -332,6 +336,9 @@ final class Writes {
         tiers.pinChanged(entry, nowMs);
         if (write.replicas().isEmpty()) {
             forget(write);
+        }
+        if (settings.pages().offloadAtPut()) {
+            tiers.memory().copyDown(entry, nowMs);
         }
         return Ack.OK;
     }

@@ -11,8 +11,11 @@ import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
+import io.kvtier.store.protocol.MasterStats.GdsTold;
 import io.kvtier.store.protocol.MasterStats.GdsTotals;
 import io.kvtier.store.protocol.MasterStats.Gets;
+import io.kvtier.store.protocol.MasterStats.Hot;
+import io.kvtier.store.protocol.MasterStats.PageTotals;
 import io.kvtier.store.protocol.MasterStats.Probes;
 import io.kvtier.store.protocol.MasterStats.Promoted;
 import io.kvtier.store.protocol.MasterStats.Rejected;
@@ -52,7 +55,7 @@ final class AdminMessages {
     /** Groups of counters are arrays behind the single ones; one that an older master does not send counts nothing. */
     private static Message<MasterStats> statistics() {
         return Message.of((e, stats) -> {
-            e.array(32).number(stats.objects()).number(stats.memoryCapacity())
+            e.array(33).number(stats.objects()).number(stats.memoryCapacity())
                 .number(stats.memoryUsed()).number(stats.memoryReplicas()).number(stats.heldReplicas())
                 .number(stats.memoryEvictions()).number(stats.evictionsWithoutCopy()).number(stats.diskReplicas())
                 .number(stats.diskEvictions()).number(stats.offloads()).number(stats.offloadFailures())
@@ -62,9 +65,9 @@ final class AdminMessages {
                 .number(stats.discardedWrites()).number(stats.releasedWrites()).number(stats.activePromotions())
                 .number(stats.softPinned()).number(stats.groups()).number(stats.diskUsed());
             final Gets gets = stats.gets();
-            e.array(9).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
+            e.array(11).number(gets.total()).number(gets.memoryHits()).number(gets.memoryBytes())
                 .number(gets.nofHits()).number(gets.nofBytes()).number(gets.diskHits()).number(gets.diskBytes())
-                .number(gets.gdsHits()).number(gets.gdsBytes());
+                .number(gets.gdsHits()).number(gets.gdsBytes()).number(gets.pageHits()).number(gets.pageBytes());
             write(e, stats.memoryRuns());
             write(e, stats.nofRuns());
             e.array(3).number(stats.allocations().failures()).number(stats.allocations().partial())
@@ -77,22 +80,42 @@ final class AdminMessages {
             e.array(4).number(stats.probes().successes()).number(stats.probes().failures())
                 .number(stats.probes().unmounted()).number(stats.probes().timeouts());
             gds(e, stats.gds());
+            pages(e, stats.pages());
         }, d -> new MasterStats(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), later(d), group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
-                r.number(), r.number(), r.number(), r.number(), r.number(), later(r), later(r))), runs(d), runs(d),
+                r.number(), r.number(), r.number(), r.number(), r.number(), later(r), later(r), later(r), later(r))),
+            runs(d), runs(d),
             group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number(), later(r))),
             group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number(),
                 group(r, Rejected.NONE, s -> new Rejected(s.number(), s.number(), s.number())))),
             group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number(), later(r))),
             group(d, GdsTotals.NONE, r -> new GdsTotals(r.number(), r.number(), r.number(), r.number(),
-                r.record(GdsMessages::counts)))));
+                r.record(GdsMessages::counts), group(r, GdsTold.NONE, t -> new GdsTold(t.record(GdsMessages::work),
+                    t.number(), t.number(), t.number())))),
+            group(d, PageTotals.NONE, AdminMessages::pages)));
+    }
+
+    private static void pages(final Encoder e, final PageTotals pages) {
+        e.array(12).number(pages.capacity()).number(pages.used()).number(pages.replicas()).number(pages.writing())
+            .number(pages.allocations()).number(pages.frees()).number(pages.failures()).number(pages.evictions())
+            .number(pages.evictedBytes()).number(pages.reaped()).number(pages.stale()).array(3)
+            .number(pages.hot().waiting()).number(pages.hot().queued()).number(pages.hot().rejected());
+    }
+
+    private static PageTotals pages(final Decoder d) {
+        return new PageTotals(d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+            d.number(), d.number(), d.number(), d.number(),
+            d.record(h -> new Hot(h.number(), h.number(), h.number())));
     }
 
     private static void gds(final Encoder e, final GdsTotals gds) {
-        GdsMessages.counts(e.array(5).number(gds.storages()).number(gds.capacity()).number(gds.used())
+        GdsMessages.counts(e.array(6).number(gds.storages()).number(gds.capacity()).number(gds.used())
             .number(gds.replicas()), gds.counts());
+        final GdsTold told = gds.told();
+        GdsMessages.work(e.array(4), told.work());
+        e.number(told.values()).number(told.uncertain()).number(told.detours());
     }
 
     /** A number that older writers leave out. */

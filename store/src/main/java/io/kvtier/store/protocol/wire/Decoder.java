@@ -179,6 +179,8 @@ final class Decoder {
             descriptor = record(d -> new ReplicaDescriptor.Nof(d.name(), d.count(), d.count()));
         } else if (type == ReplicaType.GDS.number()) {
             descriptor = gds();
+        } else if (type == ReplicaType.DISTRIBUTED_DISK.number()) {
+            descriptor = record(Decoder::distributedDisk);
         } else {
             descriptor = new ReplicaDescriptor.Unknown(type, in.raw(MAX_UNKNOWN));
         }
@@ -229,6 +231,17 @@ final class Decoder {
             throw new MalformedMessageException("the descriptor of a GDS replica cannot be one: " + e.getMessage());
         } finally {
             in.end();
+        }
+    }
+
+    /** Three fields. */
+    ReplicaDescriptor.DistributedDisk distributedDisk() {
+        try {
+            return new ReplicaDescriptor.DistributedDisk(text(ReplicaDescriptor.DistributedDisk.MAX_PATH_BYTES),
+                number(), number());
+        } catch (final IllegalArgumentException e) {
+            throw new MalformedMessageException("the descriptor of a DISTRIBUTED_DISK replica cannot be one: "
+                + e.getMessage());
         }
     }
 

@@ -15,6 +15,8 @@ import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.wire.Method.Message;
+import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.transport.rpc.MalformedMessageException;
 import java.util.List;
 
 /** What concerns clients' own disks; {@code store/MESSAGES.md} has the fields. */
@@ -49,11 +51,27 @@ final class DiskMessages {
     }
 
     private static void task(final Encoder e, final OffloadTask task) {
-        e.array(5).key(task.key()).number(task.version()).number(task.replicaId()).memory(task.source());
+        final boolean toOwnDisk = task.target() == ReplicaType.LOCAL_DISK;
+        e.array(toOwnDisk ? 5 : 6).key(task.key()).number(task.version()).number(task.replicaId())
+            .memory(task.source());
+        if (!toOwnDisk) {
+            e.number(task.target().number());
+        }
     }
 
     private static OffloadTask task(final Decoder d) {
-        return new OffloadTask(d.key(), d.number(), d.number(), d.memory());
+        return new OffloadTask(d.key(), d.number(), d.number(), d.memory(),
+            d.has() ? target(d.number()) : ReplicaType.LOCAL_DISK);
+    }
+
+    private static ReplicaType target(final long number) {
+        if (number == ReplicaType.LOCAL_DISK.number()) {
+            return ReplicaType.LOCAL_DISK;
+        }
+        if (number == ReplicaType.DISTRIBUTED_DISK.number()) {
+            return ReplicaType.DISTRIBUTED_DISK;
+        }
+        throw new MalformedMessageException("the number " + number + " is no kind of disk that is offloaded to");
     }
 
     private static Message<List<OffloadTask>> tasks() {

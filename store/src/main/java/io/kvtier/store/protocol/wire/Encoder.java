@@ -109,6 +109,8 @@ final class Encoder {
             case ReplicaDescriptor.Gds gds -> number(gds.type().number()).array(GDS_FIELDS).uuid(gds.ownerClientId())
                 .uuid(gds.storageId()).number(gds.storageGeneration()).number(gds.valueOffset())
                 .number(gds.valueSize()).number(gds.allocatedSize());
+            case ReplicaDescriptor.DistributedDisk disk -> number(disk.type().number()).array(3).text(disk.filePath())
+                .number(disk.offset()).number(disk.objectSize());
             case ReplicaDescriptor.Unknown unknown -> out.number(unknown.number()).raw(unknown.fields());
         }
         return this;

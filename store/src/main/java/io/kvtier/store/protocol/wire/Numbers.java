@@ -6,6 +6,7 @@ import io.kvtier.store.SoftPin;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.PageCommand.PageOutcome;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.Status;
@@ -13,6 +14,7 @@ import io.kvtier.store.protocol.TaskCommand.DrainStatus;
 import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.TaskCommand.TaskStatus;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.transport.HostDetour;
 import java.util.List;
 
 /** The numbers of all enumerations of the protocol, each counted from 0. Only appended to. */
@@ -32,7 +34,7 @@ final class Numbers {
     static final Numbering<ReplicaStatus> REPLICA_STATUS = Numbering.withUnknown(ReplicaStatus.REMOVED,
         List.of(ReplicaStatus.PROCESSING, ReplicaStatus.COMPLETE, ReplicaStatus.REMOVED));
     static final Numbering<Medium> MEDIUM = Numbering.of(List.of(Medium.MEMORY, Medium.NOF,
-        Medium.GDS));
+        Medium.GDS, Medium.DISTRIBUTED_DISK));
     /** A status of a later version is none that may be read or allocated in. */
     static final Numbering<Status> SEGMENT_STATUS =
         Numbering.withUnknown(Status.UNMOUNTING, List.of(Status.OK, Status.DRAINING, Status.DRAINED,
@@ -42,11 +44,17 @@ final class Numbers {
     static final Numbering<OffloadResult> OFFLOAD_RESULT =
         Numbering.of(List.of(OffloadResult.STORED, OffloadResult.OBSOLETE, OffloadResult.VALUE_REFUSED,
             OffloadResult.DISK_FAILED));
+    static final Numbering<PageOutcome> PAGE_OUTCOME =
+        Numbering.of(List.of(PageOutcome.ALLOCATED, PageOutcome.STORED, PageOutcome.TAKEN, PageOutcome.STALE,
+            PageOutcome.NO_SPACE));
     static final Numbering<Kind> TASK_KIND = Numbering.of(List.of(Kind.COPY, Kind.MOVE));
     static final Numbering<TaskStatus> TASK_STATUS =
         Numbering.of(List.of(TaskStatus.PENDING, TaskStatus.PROCESSING, TaskStatus.SUCCESS, TaskStatus.FAILED));
     static final Numbering<DrainStatus> DRAIN_STATUS =
         Numbering.of(List.of(DrainStatus.RUNNING, DrainStatus.SUCCEEDED, DrainStatus.FAILED, DrainStatus.CANCELED));
+    /** A detour of a later version is one that there may be. */
+    static final Numbering<HostDetour> HOST_DETOUR = Numbering.withUnknown(HostDetour.POSSIBLE,
+        List.of(HostDetour.NONE, HostDetour.POSSIBLE, HostDetour.ALWAYS));
 
     private Numbers() {
     }

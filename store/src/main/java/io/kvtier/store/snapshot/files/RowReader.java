@@ -189,6 +189,10 @@ final class RowReader {
             in.begin();
             descriptor = new ReplicaDescriptor.Gds(uuid(), uuid(), count(), count(), count(), count());
             in.end();
+        } else if (type == ReplicaType.DISTRIBUTED_DISK.number()) {
+            in.begin();
+            descriptor = new ReplicaDescriptor.DistributedDisk(text(), count(), count());
+            in.end();
         } else {
             descriptor = new ReplicaDescriptor.Unknown(type, in.raw(MAX_UNKNOWN));
         }

@@ -120,6 +120,8 @@ final class RowWriter {
             case ReplicaDescriptor.Gds gds -> row.number(gds.type().number()).array(6).uuid(gds.ownerClientId())
                 .uuid(gds.storageId()).number(gds.storageGeneration()).number(gds.valueOffset())
                 .number(gds.valueSize()).number(gds.allocatedSize());
+            case ReplicaDescriptor.DistributedDisk file -> row.number(file.type().number()).array(3)
+                .text(file.filePath()).number(file.offset()).number(file.objectSize());
             case ReplicaDescriptor.Unknown unknown -> row.number(unknown.number()).raw(unknown.fields());
         }
     }

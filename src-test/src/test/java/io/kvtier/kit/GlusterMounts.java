@@ -1,0 +1,140 @@
+package io.kvtier.kit;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * GlusterFS of one brick, configured by hand, on a loopback port: no daemon that manages, nothing that other tests
+ * could share. Its write-behind and read caches are on, as they are by default. What it is here for: pages that a mount has
+ * read stay as they are in that mount's page cache though another mount has overwritten and synced them; direct reads
+ * see what is there.
+ */
+public final class GlusterMounts extends SharedMounts {
+    private static final String BRICK = """
+        volume posix
+            type storage/posix
+            option directory %s
+        end-volume
+        volume locks
+            type features/locks
+            subvolumes posix
+        end-volume
+        volume server
+            type protocol/server
+            option transport-type tcp
+            option transport.socket.bind-address 127.0.0.1
+            option transport.socket.listen-port %d
+            option auth.addr.locks.allow 127.0.0.1
+            subvolumes locks
+        end-volume
+        """;
+    private static final String CLIENT = """
+        volume remote
+            type protocol/client
+            option transport-type tcp
+            option remote-host 127.0.0.1
+            option remote-port %d
+            option remote-subvolume locks
+        end-volume
+        volume behind
+            type performance/write-behind
+            subvolumes remote
+        end-volume
+        volume cache
+            type performance/io-cache
+            subvolumes behind
+        end-volume
+        """;
+
+    private final ServerProcess brick;
+    private final List<ServerProcess> mounts = new ArrayList<>();
+
+    private GlusterMounts(final Path directory, final ServerProcess brick) {
+        super(directory);
+        this.brick = brick;
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param directory an empty folder on a file system with trusted extended attributes.
+     * @return it, mounted twice.
+     * @throws IOException          when a file cannot be written or a program not started.
+     * @throws InterruptedException when interrupted.
+     */
+    public static GlusterMounts start(final Path directory) throws IOException, InterruptedException {
+        return start(directory, directory.resolve("brick"));
+    }
+
+    /**
+     * Starts it with its data elsewhere, on a file system that is small for instance.
+     *
+     * @param directory an empty folder.
+     * @param data      the folder of the data.
+     * @return it, mounted twice.
+     * @throws IOException          when a file cannot be written or a program not started.
+     * @throws InterruptedException when interrupted.
+     */
+    public static GlusterMounts start(final Path directory, final Path data) throws IOException,
+        InterruptedException {
+        require("glusterfs", "glusterfs-server and glusterfs-client", List.of("glusterfsd", "glusterfs"));
+        Files.createDirectories(data);
+        final int port = freePort();
+        final Path volume = Files.writeString(directory.resolve("brick.vol"), BRICK.formatted(data, port));
+        final GlusterMounts made = new GlusterMounts(directory, new ServerProcess(directory.resolve("brick.out"),
+            List.of("glusterfsd", "--no-daemon", "-f", volume.toString(), "-l", directory + "/brick.log", "-p",
+                directory + "/brick.pid")));
+        try {
+            made.createFolders(List.of("first", "second"));
+            Files.writeString(directory.resolve("client.vol"), CLIENT.formatted(port));
+            made.mount(made.first());
+            made.mount(made.second());
+            return made;
+        } catch (final IOException | RuntimeException | AssertionError e) {
+            made.close();
+            throw e;
+        }
+    }
+
+    private void mount(final Path at) throws IOException {
+        final ServerProcess process = new ServerProcess(at.resolveSibling(at.getFileName() + ".out"),
+            List.of("glusterfs", "--no-daemon", "--direct-io-mode=disable", "-f", directory() + "/client.vol", "-l",
+                at + ".log", "-p", at + ".pid", at.toString()));
+        mounts.add(process);
+        awaitMounted(at, process);
+        // A mount that has not reached the brick yet refuses what is asked of it.
+        Threads.awaitUntil(() -> Files.isDirectory(at) && at.toFile().list() != null,
+            () -> process.failure("does not serve " + at));
+    }
+
+    /** A port below those that the kernel gives to whoever asks for any, so that nobody takes it meanwhile. */
+    private static int freePort() {
+        while (true) {
+            final int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (final IOException e) {
+                continue;
+            }
+        }
+    }
+
+    @Override
+    public void killServer() {
+        brick.kill();
+    }
+
+    @Override
+    public void close() {
+        unmount(first());
+        unmount(second());
+        mounts.forEach(ServerProcess::close);
+        brick.close();
+    }
+}

@@ -1,0 +1,136 @@
+package io.kvtier.kit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * MooseFS of one master and one chunk server, in a network namespace of its own, since its chunk server refuses a
+ * master at a loopback address. What it is here for: what one mount has written, direct or not, another does not see
+ * before it is synced.
+ */
+public final class MooseMounts extends SharedMounts {
+    private static final String ADDRESS = "198.51.100.1";
+    private static final String MASTER = """
+        WORKING_USER = root
+        WORKING_GROUP = root
+        DATA_PATH = %1$s/data
+        EXPORTS_FILENAME = %1$s/exports.cfg
+        MATOML_LISTEN_HOST = %2$s
+        MATOCS_LISTEN_HOST = %2$s
+        MATOCL_LISTEN_HOST = %2$s
+        """;
+    private static final String CHUNKS = """
+        WORKING_USER = root
+        WORKING_GROUP = root
+        DATA_PATH = %1$s/chunks
+        HDD_CONF_FILENAME = %1$s/hdd.cfg
+        HDD_LEAVE_SPACE_DEFAULT = 256MiB
+        MASTER_HOST = %2$s
+        BIND_HOST = %2$s
+        CSSERV_LISTEN_HOST = %2$s
+        """;
+
+    private final String namespace;
+    private final List<ServerProcess> mounts = new ArrayList<>();
+    private ServerProcess master;
+    private ServerProcess chunks;
+
+    private MooseMounts(final Path directory, final String namespace) {
+        super(directory);
+        this.namespace = namespace;
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param directory an empty folder on a disk with room.
+     * @return it, mounted twice.
+     * @throws IOException          when a file cannot be written or a program not started.
+     * @throws InterruptedException when interrupted.
+     */
+    public static MooseMounts start(final Path directory) throws IOException, InterruptedException {
+        final String capability = "moosefs";
+        require(capability, "moosefs-master, moosefs-chunkserver and moosefs-client",
+            List.of("mfsmaster", "mfschunkserver", "mfsmount", "ip", "nsenter"));
+        final String namespace = "kvtier" + ProcessHandle.current().pid();
+        final Commands.Result made = Commands.run("ip", "netns", "add", namespace);
+        NotExercised.require(capability, made.code() == 0, "no network namespace: " + made.output().strip());
+        final MooseMounts mounts = new MooseMounts(directory, namespace);
+        try {
+            mounts.start();
+            return mounts;
+        } catch (final IOException | RuntimeException | InterruptedException | AssertionError e) {
+            mounts.close();
+            throw e;
+        }
+    }
+
+    private void start() throws IOException, InterruptedException {
+        ip("link", "set", "lo", "up");
+        ip("addr", "add", ADDRESS + "/32", "dev", "lo");
+        createFolders(List.of("data", "chunks", "hdd", "first", "second"));
+        final Path at = directory();
+        // Without these bytes it takes the missing metadata for a loss and does not start.
+        Files.writeString(at.resolve("data/metadata.mfs"), "MFSM NEW");
+        Files.writeString(at.resolve("exports.cfg"), "* / rw,alldirs,maproot=0\n");
+        Files.writeString(at.resolve("hdd.cfg"), at.resolve("hdd") + "\n");
+        Files.writeString(at.resolve("master.cfg"), MASTER.formatted(at, ADDRESS));
+        Files.writeString(at.resolve("chunks.cfg"), CHUNKS.formatted(at, ADDRESS));
+        master = run("master", "mfsmaster", "-f", "-c", at + "/master.cfg", "start")
+            .awaitSaid("daemon initialized properly");
+        chunks = run("chunkserver", "mfschunkserver", "-f", "-c", at + "/chunks.cfg", "start")
+            .awaitSaid("connected to Master");
+        mount(first());
+        mount(second());
+    }
+
+    private void mount(final Path at) throws IOException {
+        final ServerProcess process = run(at.getFileName().toString(), "mfsmount", "-f", "-H", ADDRESS,
+            at.toString());
+        mounts.add(process);
+        awaitMounted(at, process);
+        // A write before the chunk server has told its space would wait, or fail.
+        Threads.awaitUntil(() -> at.toFile().getUsableSpace() > 0, () -> process.failure("has no space"));
+    }
+
+    private ServerProcess run(final String name, final String... words) throws IOException {
+        final List<String> command = new ArrayList<>(List.of("nsenter", "--net=/run/netns/" + namespace));
+        command.addAll(List.of(words));
+        return new ServerProcess(directory().resolve(name + ".out"), command);
+    }
+
+    private void ip(final String... words) throws InterruptedException {
+        final List<String> command = new ArrayList<>(List.of("ip", "-n", namespace));
+        command.addAll(List.of(words));
+        final Commands.Result result = Commands.run(command);
+        assertEquals(0, result.code(), result::output);
+    }
+
+    @Override
+    public void killServer() {
+        chunks.kill();
+    }
+
+    @Override
+    public void close() {
+        unmount(first());
+        unmount(second());
+        mounts.forEach(ServerProcess::close);
+        if (chunks != null) {
+            chunks.close();
+        }
+        if (master != null) {
+            master.close();
+        }
+        try {
+            Commands.run("ip", "netns", "del", namespace);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package io.kvtier.store.storage.shared;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.bindings.Availability;
+import io.kvtier.kit.Faults;
+import io.kvtier.kit.FaultyFiles;
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Mounts;
+import io.kvtier.store.replica.PageLayout;
+import io.kvtier.store.storage.shared.SharedDiskHealth.Finding;
+import io.kvtier.store.storage.shared.SharedDiskHealth.State;
+import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is looked at before a shared disk is used, and what is said of it. */
+@ExtendWith(LeakCheck.class)
+class SharedDiskHealthTest {
+    private static final List<String> ALL =
+        List.of("folder", "mount", "writable", "cluster", "direct_io", "room", "open_files");
+
+    @TempDir
+    private Path folder;
+    private FileSystemAdapter files = PosixFiles.open(FileOpener.POSIX);
+    private String type = "fuse.glusterfs";
+    private long limit = 1 << 20;
+
+    @AfterEach
+    void close() {
+        files.close();
+    }
+
+    private PageLayout layout(final Path root) {
+        return new PageLayout(root.toString(), 256, 4096, 8192);
+    }
+
+    private SharedDiskHealth.Host host() {
+        return new SharedDiskHealth.Host() {
+            @Override
+            public String fileSystem(final Path of) throws IOException {
+                if (type == null) {
+                    throw new IOException("it does not answer");
+                }
+                return type;
+            }
+
+            @Override
+            public long openFiles() {
+                return limit;
+            }
+        };
+    }
+
+    private List<Finding> claim(final Path root) {
+        return SharedDiskHealth.claim(layout(root), files, host(), "c1");
+    }
+
+    private static List<String> names(final List<Finding> findings) {
+        return findings.stream().map(Finding::name).toList();
+    }
+
+    private static List<String> states(final List<Finding> findings, final State state) {
+        return names(findings.stream().filter(finding -> finding.state() == state).toList());
+    }
+
+    /** The only one that is not well, which says what was found and what to do. */
+    private static Finding only(final List<Finding> findings, final String name, final State state) {
+        final List<Finding> unwell = findings.stream().filter(finding -> finding.state() != State.OK).toList();
+        assertEquals(List.of(name), names(unwell), unwell::toString);
+        assertEquals(state, unwell.getFirst().state());
+        assertTrue(!unwell.getFirst().remedy().isEmpty(), unwell::toString);
+        return unwell.getFirst();
+    }
+
+    @Test
+    void shouldFindNothingWrongWhereNothingIs() throws IOException {
+        final List<Finding> findings = claim(folder);
+        assertEquals(ALL, names(findings));
+        assertEquals(ALL, states(findings, State.OK), findings::toString);
+        assertEquals("c1", ClusterMarker.read(folder).cluster());
+        assertEquals(ALL, states(claim(folder), State.OK), "the second host");
+        try (Stream<Path> left = Files.list(folder)) {
+            assertEquals(List.of(folder.resolve("kvtier.cluster")), left.toList());
+        }
+    }
+
+    @Test
+    void shouldLeaveNothingBehindWhenItOnlyLooks() throws IOException {
+        final List<Finding> findings = SharedDiskHealth.look(layout(folder), files, host());
+        assertEquals(ALL, states(findings, State.OK), findings::toString);
+        try (Stream<Path> left = Files.list(folder)) {
+            assertEquals(List.of(), left.toList());
+        }
+        claim(folder);
+        assertTrue(SharedDiskHealth.look(layout(folder), files, host()).get(3).found().contains("cluster c1"));
+    }
+
+    @Test
+    void shouldSayThatTheFolderIsMissing() throws IOException {
+        final Path missing = folder.resolve("missing");
+        final List<Finding> findings = claim(missing);
+        assertEquals(List.of("folder"), names(findings), "nothing else is looked at");
+        final Finding finding = only(findings, "folder", State.BROKEN);
+        assertTrue(finding.found().contains(missing.toString()) && finding.remedy().contains("mkdir -p " + missing)
+            && finding.remedy().contains("MOONCAKE_DISTRIBUTED_ROOT_DIR"), finding::toString);
+        Files.writeString(missing, "a file");
+        assertTrue(only(claim(missing), "folder", State.BROKEN).found().contains("not a folder"));
+    }
+
+    @Test
+    void shouldSayThatNoOtherHostSeesTheFolder() {
+        type = "ext4";
+        final Finding finding = only(claim(folder), "mount", State.LIMITED);
+        assertTrue(finding.found().contains("ext4") && finding.remedy().contains("mount"), finding::toString);
+        type = null;
+        assertTrue(only(claim(folder), "mount", State.BROKEN).found().contains("it does not answer"));
+    }
+
+    @Test
+    void shouldSayThatTheFolderCannotBeWrittenTo() throws Exception {
+        final Path readOnly = Files.createDirectory(folder.resolve("ro"));
+        try (Mounts mount = Mounts.readOnly(folder, readOnly)) {
+            final List<Finding> findings = claim(mount.at());
+            final Finding finding = only(findings, "writable", State.BROKEN);
+            assertTrue(finding.found().contains(readOnly.toString()), finding::toString);
+            assertEquals(List.of("folder", "mount", "writable"), names(findings));
+        }
+    }
+
+    @Test
+    void shouldSayThatTheFolderIsAnotherClusters() {
+        ClusterMarker.claim(folder, "other");
+        final Finding finding = only(claim(folder), "cluster", State.BROKEN);
+        assertTrue(finding.found().contains("'other'") && finding.found().contains("'c1'"), finding::toString);
+    }
+
+    @Test
+    void shouldSayThatTheMarkerIsNone() throws IOException {
+        Files.writeString(folder.resolve("kvtier.cluster"), "hello");
+        assertTrue(only(claim(folder), "cluster", State.BROKEN).found().contains("hello"));
+    }
+
+    @Test
+    void shouldSayThatTheCacheIsNotPassed() {
+        files.close();
+        files = PosixFiles.open(new FaultyFiles(new Faults().refuseDirect()));
+        final Finding finding = only(claim(folder), "direct_io", State.BROKEN);
+        assertTrue(finding.found().contains("O_DIRECT"), finding::toString);
+    }
+
+    @Test
+    void shouldSayThatThereIsNotEnoughRoom() {
+        final FileSystemAdapter real = files;
+        files = new ForwardingFileSystem(real) {
+            @Override
+            public long freeBytes(final String of) {
+                return 256 * 8192 - 1;
+            }
+
+            @Override
+            public Availability pastTheCache(final String of) {
+                return Availability.yes("not asked");
+            }
+        };
+        final Finding finding = only(claim(folder), "room", State.BROKEN);
+        assertTrue(finding.found().contains("2097152") && finding.found().contains("2097151"), finding::toString);
+        assertTrue(finding.remedy().contains("MOONCAKE_DISTRIBUTED_BUCKET_SIZE"), finding::toString);
+    }
+
+    /** Four descriptors for each of 256 files, and 256 for all else. */
+    @Test
+    void shouldSayThatTheProcessMayOpenTooFewFiles() {
+        limit = 1279;
+        final Finding finding = only(claim(folder), "open_files", State.BROKEN);
+        assertTrue(finding.found().contains("1279") && finding.remedy().contains("1280"), finding::toString);
+        limit = 1280;
+        assertEquals(ALL, states(claim(folder), State.OK));
+        limit = -1;
+        only(claim(folder), "open_files", State.LIMITED);
+    }
+
+    @Test
+    void shouldKnowThisHost() throws IOException {
+        final SystemHost system = new SystemHost();
+        assertEquals(Files.getFileStore(folder).type(), system.fileSystem(folder));
+        assertTrue(system.openFiles() > 0);
+    }
+}
