@@ -7,6 +7,7 @@ module io.kvtier.store {
     requires zero.allocation.hashing;
     requires com.fasterxml.jackson.core;
     // The command line's libraries; a service that embeds the store runs without them.
+    requires static aircompressor.v3;
     requires static info.picocli;
     requires static HdrHistogram;
     requires static java.management;

@@ -4,6 +4,7 @@ import io.kvtier.kit.Json;
 import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.snapshot.SnapshotService;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -19,8 +20,13 @@ final class AdminRig implements AutoCloseable {
     private final String base;
 
     AdminRig(final AdminConfig config, final Master master, final SSLContext tls) throws IOException {
+        this(config, master, tls, null);
+    }
+
+    AdminRig(final AdminConfig config, final Master master, final SSLContext tls, final SnapshotService snapshots)
+        throws IOException {
         server = AdminServer.start(config, master, new MasterMetrics(master, new RequestMetrics(),
-            new MasterMetrics.Facts("test", "1", 0), () -> 3));
+            new MasterMetrics.Facts("test", "1", 0), () -> 3, null), snapshots);
         final HttpClient.Builder builder = HttpClient.newBuilder();
         client = tls == null ? builder.build() : builder.sslContext(tls).build();
         base = (tls == null ? "http" : "https") + "://127.0.0.1:" + server.address().getPort();

@@ -21,6 +21,8 @@ import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
+import io.kvtier.store.snapshot.SnapshotCounts;
+import io.kvtier.store.snapshot.SnapshotService;
 import io.kvtier.transport.HostDetour;
 import java.io.IOException;
 import java.io.InputStream;
@@ -309,7 +311,7 @@ class AdminServerTest {
             final AdminConfig config = new AdminConfig(
                 new InetSocketAddress("127.0.0.1", taken.getLocalPort()), null, tls, false, false, "c");
             final List<Integer> before = OpenDescriptors.of(SELECTOR);
-            assertThrows(IOException.class, () -> AdminServer.start(config, master, null));
+            assertThrows(IOException.class, () -> AdminServer.start(config, master, null, null));
             assertTrue(before.containsAll(OpenDescriptors.of(SELECTOR)));
         }
     }
@@ -456,5 +458,46 @@ class AdminServerTest {
         closing.join();
         assertThrows(IOException.class, () -> rig.get("/health"));
         rig.close();
+    }
+
+    /** Snapshots that succeed once. */
+    private static final class Taker implements SnapshotService {
+        private SnapshotCounts counts = SnapshotCounts.NONE;
+
+        @Override
+        public SnapshotCounts take() throws IOException {
+            if (counts.taken() > 0) {
+                throw new IOException("the disk is full");
+            }
+            counts = new SnapshotCounts(1, 0, "the id", 2, 3, 4, 5, 6000);
+            return counts;
+        }
+
+        @Override
+        public SnapshotCounts counts() {
+            return counts;
+        }
+
+        @Override
+        public String place() {
+            return "a folder";
+        }
+    }
+
+    @Test
+    void shouldTakeSnapshotsAndTellOfThem() throws IOException, InterruptedException {
+        try (AdminRig plain = AdminRig.of(master)) {
+            assertEquals(501, plain.get("/api/v1/snapshots").status());
+            assertEquals(501, plain.send("POST", "/api/v1/snapshots", "").status());
+        }
+        try (AdminRig admin = new AdminRig(AdminConfig.loopback(0), master, null, new Taker())) {
+            assertEquals(0L, admin.get("/api/v1/snapshots").json().get("taken"));
+            assertEquals(Map.of("place", "a folder", "taken", 1L, "failed", 0L, "last_id", "the id", "last_at_ms", 2L,
+                "last_duration_ms", 3L, "last_bytes", 4L, "last_objects", 5L, "longest_slice_us", 6L),
+                admin.send("POST", "/api/v1/snapshots", "").json());
+            final AdminRig.Answer failed = admin.send("POST", "/api/v1/snapshots", "");
+            assertEquals(500, failed.status());
+            assertTrue(failed.body().contains("the disk is full"), failed.body());
+        }
     }
 }

@@ -17,6 +17,7 @@ import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.wire.RemoteMaster;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.AccessToken;
 import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.rpc.RpcClientConfig;
 import java.io.BufferedReader;
@@ -165,6 +166,79 @@ class MasterProcessTest {
             assertEquals(null, master.out().readLine(), "one line and no more");
             assertEquals("kvtier master: ending\n", read(master.err()));
         }
+    }
+
+    private static long put(final RemoteMaster remote, final String key, final long attempt) {
+        final PutStartReply.Started put = (PutStartReply.Started) remote.apply(new ObjectCommand.PutStart(CLIENT,
+            attempt, ObjectKey.of(key), 5000, PutOptions.DEFAULT, false));
+        remote.apply(new ObjectCommand.PutEnd(CLIENT, ObjectKey.of(key), put.version(), ObjectCommand.Scope.ALL, true,
+            77));
+        return put.version();
+    }
+
+    private static SegmentCommand.SegmentSpec memory(final SegmentAddress address) {
+        return new SegmentCommand.SegmentSpec("seg", SegmentCommand.Medium.MEMORY, 1 << 20, 4096, address, true);
+    }
+
+    private Running startWithSnapshots() throws IOException {
+        return start("--enable_snapshot", "--enable_snapshot_restore", "--snapshot_backup_dir="
+            + directory.resolve("snapshots"), "--snapshot_interval_seconds=24h");
+    }
+
+    @Test
+    void shouldGoOnFromItsSnapshotAfterItWasKilled() throws IOException, InterruptedException {
+        final SegmentAddress former = new SegmentAddress(UUID.randomUUID(), "", AccessToken.random());
+        final long version;
+        final long late;
+        try (Running master = startWithSnapshots(); HttpClient http = HttpClient.newHttpClient();
+             RemoteMaster remote = new RemoteMaster(master.rpc())) {
+            remote.apply(new SegmentCommand.Ping(CLIENT, "c", "h", ""));
+            remote.apply(new SegmentCommand.Mount(CLIENT, memory(former)));
+            version = put(remote, "k", 1);
+            final HttpResponse<String> taken = http.send(HttpRequest.newBuilder(
+                URI.create(master.http("/api/v1/snapshots"))).POST(HttpRequest.BodyPublishers.noBody()).build(),
+                HttpResponse.BodyHandlers.ofString());
+            assertEquals(200, taken.statusCode(), taken.body());
+            assertEquals(1L, Json.object(taken.body()).get("last_objects"));
+            assertEquals(1, PrometheusText.parse(get(http, master.http("/metrics")).body())
+                .get("master_snapshot_success").value());
+            late = put(remote, "late", 2);
+            master.process().destroyForcibly().waitFor();
+        }
+        try (Running master = startWithSnapshots(); RemoteMaster remote = new RemoteMaster(master.rpc())) {
+            assertEquals(false, remote.apply(new ObjectCommand.Query(ObjectKey.of("k"))).found());
+            final SegmentAddress now = new SegmentAddress(UUID.randomUUID(), "", AccessToken.random());
+            remote.apply(new SegmentCommand.Ping(CLIENT, "c", "h", ""));
+            remote.apply(new SegmentCommand.Mount(CLIENT, memory(now), former));
+            final SegmentCommand.Returning lying =
+                remote.apply(new SegmentCommand.FetchReturning(CLIENT, former, 0, 10));
+            assertEquals(List.of(77L), lying.replicas().stream()
+                .map(SegmentCommand.ReturningReplica::checksum).toList());
+            assertEquals(List.of(true), remote.apply(new SegmentCommand.ReturnReplicas(CLIENT, now.segmentId(),
+                List.of(lying.replicas().getFirst().replicaId()), true)));
+
+            assertEquals(version, remote.apply(new ObjectCommand.Query(ObjectKey.of("k"))).version());
+            assertEquals(false, remote.apply(new ObjectCommand.Query(ObjectKey.of("late"))).found());
+            assertTrue(put(remote, "late", 1) > late, "no version is given out twice");
+            assertEquals(0, master.signal("TERM"), () -> read(master.err()));
+        }
+        try (Running master = startWithSnapshots(); RemoteMaster remote = new RemoteMaster(master.rpc())) {
+            remote.apply(new SegmentCommand.Ping(CLIENT, "c", "h", ""));
+            assertTrue(read(master.err()).contains("2 objects"), "the last one was taken at the end: "
+                + read(master.err()));
+        }
+    }
+
+    @Test
+    void shouldSayWhatIsWrongWithItsSnapshots() throws IOException, InterruptedException {
+        final Path file = Files.writeString(directory.resolve("no folder"), "");
+        final Commands.Result result = fails("--enable_snapshot", "--snapshot_backup_dir=" + file);
+        assertEquals(1, result.code(), result.output());
+        assertTrue(result.output().contains("snapshot_backup_dir is " + file), result.output());
+        final Commands.Result nowhere = fails("--enable_snapshot");
+        assertEquals(2, nowhere.code(), nowhere.output());
+        assertTrue(nowhere.output().contains("enable_snapshot is true and there is no snapshot_backup_dir"),
+            nowhere.output());
     }
 
     @Test

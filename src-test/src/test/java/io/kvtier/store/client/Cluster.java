@@ -7,6 +7,10 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.master.SnapshotPlan;
+import io.kvtier.store.metrics.RequestMetrics;
+import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.snapshot.files.SnapshotArchive;
 import io.kvtier.transport.device.Devices;
 import io.kvtier.transport.gds.GdsTransport;
 import io.kvtier.transport.rpc.RpcServerConfig;
@@ -23,11 +27,20 @@ final class Cluster implements AutoCloseable {
     /** Long enough for a busy machine, short enough to be waited for. */
     static final long LEASE_MS = 1_000;
 
+    private static final long NEVER_MS = 86_400_000;
+
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private MasterServer master;
+    private final SnapshotArchive snapshots;
     private Devices devices = Devices.CUDA;
 
     Cluster(final MasterSettings settings) {
+        this(settings, null);
+    }
+
+    /** With masters that take snapshots when they end, or are asked to, and begin with the one that counts. */
+    Cluster(final MasterSettings settings, final SnapshotArchive snapshots) {
+        this.snapshots = snapshots;
         try {
             master = Ports.anywhere(port -> start(settings, port));
         } catch (final IOException e) {
@@ -52,23 +65,46 @@ final class Cluster implements AutoCloseable {
             MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 
-    private static MasterServer start(final MasterSettings settings, final int port) throws IOException {
-        return MasterServer.start(RpcServerConfig.loopback(port), settings);
+    private MasterServer start(final MasterSettings settings, final int port) throws IOException {
+        final long nowMs = System.currentTimeMillis();
+        return MasterServer.start(RpcServerConfig.loopback(port), settings, new RequestMetrics(),
+            snapshots == null ? SnapshotPlan.none(nowMs) : SnapshotPlan.of(snapshots,
+                new SnapshotPlan.Terms(true, true, NEVER_MS, NEVER_MS), nowMs));
     }
 
     int port() {
         return master.address().getPort();
     }
 
-    /** The master dies, and another one without memory of it starts in its place. */
+    /** Has the master take a snapshot. */
+    void snapshot() {
+        try {
+            master.snapshots().take();
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The master ends, and another one starts in its place: without memory of it, if there are no snapshots. */
     void restartMaster(final MasterSettings settings) {
+        restartMaster(settings, () -> { });
+    }
+
+    /** The same; something happens while there is none. */
+    void restartMaster(final MasterSettings settings, final Runnable between) {
         final int port = port();
         master.close();
+        between.run();
         try {
             master = start(settings, port);
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Groups of objects that the master knows. */
+    long groups() {
+        return master.master().apply(new AdminCommand.Statistics()).groups();
     }
 
     void closeMaster() {

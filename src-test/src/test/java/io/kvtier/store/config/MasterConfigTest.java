@@ -147,7 +147,7 @@ class MasterConfigTest {
                 new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST,
                 new MasterSettings.Pages(new PageLayout("/mnt/a", 2, 8192, 16_384), "blue-7", 0.625, 0.375, true,
                     new MasterSettings.Promotion(true, 3, 19))),
-            List.of()), config);
+            new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000), List.of()), config);
     }
 
     /** One that is not the default for each but the file itself. */
@@ -155,7 +155,7 @@ class MasterConfigTest {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
             "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "true",
             "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7", "8s",
-            "9", "true", "11", "12", "13", "14", "0", "16");
+            "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "d", "18", "19", "20");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();
@@ -239,10 +239,10 @@ class MasterConfigTest {
     @Test
     void shouldWarnOfUnknownNamesInAFile() {
         final MasterConfig config = fromFile("a.yaml",
-            "rpc_prot: 1\nenable_snapshot: true\nha:\n  backend: etcd\nconfig_path: x\nrpc_port: 9\n");
+            "rpc_prot: 1\nenable_oplog: true\nha:\n  backend: etcd\nconfig_path: x\nrpc_port: 9\n");
 
         final String path = directory.resolve("a.yaml").toString();
-        assertEquals(Stream.of("rpc_prot", "enable_snapshot", "ha/backend", "config_path").map(key -> path + ": '" + key
+        assertEquals(Stream.of("rpc_prot", "enable_oplog", "ha/backend", "config_path").map(key -> path + ": '" + key
             + "' has no effect; is it misspelt, or of another version?").toList(), config.warnings());
         assertEquals(9, config.rpc().port());
     }

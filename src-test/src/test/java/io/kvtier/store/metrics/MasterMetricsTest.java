@@ -27,6 +27,8 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.snapshot.SnapshotCounts;
+import io.kvtier.store.snapshot.SnapshotService;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -82,13 +84,30 @@ class MasterMetricsTest {
             2 * QUOTA, 2 * QUOTA, QUOTA)));
         master.apply(new AdminCommand.SetQuota("blue", QUOTA));
         metrics = new MasterMetrics(master, new RequestMetrics(),
-            new MasterMetrics.Facts("c \"1\"\n", "1", 2500), () -> 3);
+            new MasterMetrics.Facts("c \"1\"\n", "1", 2500), () -> 3, SNAPSHOTS);
     }
 
     @AfterEach
     void close() {
         master.close();
     }
+
+    private static final SnapshotService SNAPSHOTS = new SnapshotService() {
+        @Override
+        public SnapshotCounts take() {
+            throw new AssertionError("nobody asked for one");
+        }
+
+        @Override
+        public SnapshotCounts counts() {
+            return new SnapshotCounts(101, 102, "an id", 103_500, 104, 105, 106, 107_000_000);
+        }
+
+        @Override
+        public String place() {
+            return "nowhere";
+        }
+    };
 
     /** A master with nothing but counters, all of them different. */
     private static final class Counted implements Master {
@@ -125,7 +144,8 @@ class MasterMetricsTest {
     /** Figures by the order of the counters, sums and the reads that were found written out. */
     @Test
     void shouldShowEveryFigureUnderItsName() throws IOException {
-        metrics = new MasterMetrics(new Counted(), new RequestMetrics(), new MasterMetrics.Facts("c", "1", 0), () -> 0);
+        metrics = new MasterMetrics(new Counted(), new RequestMetrics(), new MasterMetrics.Facts("c", "1", 0), () -> 0,
+            null);
         final Map<String, PrometheusText.Family> read = read();
         final String figures = """
             master_key_count 1, master_total_capacity_bytes 2, master_allocated_bytes 3, mem_cache_nums_ 4,
@@ -166,6 +186,20 @@ class MasterMetricsTest {
             master_nof_segments_unmounted_by_heartbeat_total 48, master_put_start_discarded_staging_size 49,
             master_promotion_rejected_watermark_total 50, kvtier_promotion_rejected_quota_total 51,
             kvtier_promotion_rejected_busy_total 52, master_nof_heartbeat_timeout_total 53""";
+        for (final String figure : figures.split(",\\s+")) {
+            final String[] parts = figure.split(" ");
+            assertEquals(Double.parseDouble(parts[1]), read.get(parts[0]).value(), figure);
+        }
+    }
+
+    @Test
+    void shouldShowWhatHasBecomeOfSnapshots() throws IOException {
+        final Map<String, PrometheusText.Family> read = read();
+
+        final String figures = """
+            master_snapshot_success 101, master_snapshot_fail 102, master_snapshot_duration_ms 104,
+            kvtier_snapshot_last_success_time_seconds 103.5, kvtier_snapshot_last_bytes 105,
+            kvtier_snapshot_last_objects 106, kvtier_snapshot_longest_slice_seconds 0.107""";
         for (final String figure : figures.split(",\\s+")) {
             final String[] parts = figure.split(" ");
             assertEquals(Double.parseDouble(parts[1]), read.get(parts[0]).value(), figure);

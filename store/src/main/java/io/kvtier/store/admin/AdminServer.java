@@ -8,6 +8,7 @@ import com.sun.net.httpserver.HttpsServer;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.protocol.Master;
+import io.kvtier.store.snapshot.SnapshotService;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.RareLog;
 import java.io.IOException;
@@ -75,13 +76,15 @@ public final class AdminServer implements AutoCloseable {
      * @param config  where, and how it is protected.
      * @param master  gets the commands.
      * @param metrics of the master.
+     * @param snapshots takes snapshots of it; null where none are taken.
      * @return the server.
      * @throws IOException when the address cannot be bound, naming it.
      */
-    public static AdminServer start(final AdminConfig config, final Master master, final MasterMetrics metrics)
-        throws IOException {
+    public static AdminServer start(final AdminConfig config, final Master master, final MasterMetrics metrics,
+        final SnapshotService snapshots) throws IOException {
         final HttpServer http = bind(config);
-        final AdminServer server = new AdminServer(config, http, pages(config, master, metrics));
+        final AdminServer server = new AdminServer(config, http,
+            pages(config, master, metrics, new SnapshotPages(snapshots)));
         http.createContext("/", server::handle);
         http.setExecutor(server.threads);
         http.start();
@@ -112,7 +115,7 @@ public final class AdminServer implements AutoCloseable {
     }
 
     private static Map<String, Map<String, Page>> pages(final AdminConfig config, final Master master,
-        final MasterMetrics metrics) {
+        final MasterMetrics metrics, final SnapshotPages snapshots) {
         final StatusPages status = new StatusPages(master, metrics, config.clusterId());
         final ObjectPages objects = new ObjectPages(master);
         final SegmentPages segments = new SegmentPages(master);
@@ -120,11 +123,12 @@ public final class AdminServer implements AutoCloseable {
         final GdsPages storages = new GdsPages(master);
         final Map<String, Map<String, Page>> pages = new HashMap<>();
         add(pages, "GET", Map.of(StatusPages.HEALTH, status::health, "/metrics", status::metrics, "/metrics/summary",
-            status::summary, TenantPages.PATH, tenants::list, GdsPages.PATH, storages::list));
+            status::summary, TenantPages.PATH, tenants::list, GdsPages.PATH, storages::list, SnapshotPages.PATH,
+            snapshots::show));
         add(pages, "GET", objects.gets());
         add(pages, "GET", segments.gets());
         add(pages, "POST", segments.posts());
-        add(pages, "POST", Map.of("/api/v1/remove_all", objects::removeAll));
+        add(pages, "POST", Map.of("/api/v1/remove_all", objects::removeAll, SnapshotPages.PATH, snapshots::take));
         add(pages, "PUT", Map.of(TenantPages.PATH, tenants::set));
         add(pages, "DELETE", Map.of(TenantPages.PATH, tenants::delete));
         return pages;

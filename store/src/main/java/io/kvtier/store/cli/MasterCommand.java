@@ -1,6 +1,7 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.bindings.NativeAccess;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterConfig;
 import io.kvtier.store.config.MasterOption;
@@ -98,7 +99,7 @@ final class MasterCommand implements Callable<Integer> {
             console.out().flush();
             signals.await();
             say("ending");
-        } catch (final IOException e) {
+        } catch (final IOException | StoreException e) {
             say(e.getMessage());
             return Main.FAILED;
         } catch (final InterruptedException e) {

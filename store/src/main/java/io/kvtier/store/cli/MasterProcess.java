@@ -6,8 +6,11 @@ import io.kvtier.store.config.MasterConfig;
 import io.kvtier.store.config.MasterOption;
 import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.master.SnapshotPlan;
 import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.metrics.RequestMetrics;
+import io.kvtier.store.snapshot.files.DirectoryStore;
+import io.kvtier.store.snapshot.files.SnapshotArchive;
 import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
@@ -102,21 +105,38 @@ final class MasterProcess implements AutoCloseable {
         HTTP_LIMITS.forEach(MasterProcess::setUnlessSet);
         setUnlessSet(HTTP_CONNECTIONS, String.valueOf(plan.files().http()));
         final RequestMetrics requests = new RequestMetrics();
+        final SnapshotPlan snapshots = snapshots(plan.config());
         final MasterServer server = listen(MasterOption.RPC_PORT,
-            () -> MasterServer.start(plan.rpc(), plan.config().settings(), requests));
+            () -> MasterServer.start(plan.rpc(), plan.config().settings(), requests, snapshots));
         try {
             if (plan.config().rpc().connTimeoutMs() > 0) {
                 server.endIdle(plan.config().rpc().connTimeoutMs());
             }
             final MasterMetrics metrics =
-                new MasterMetrics(server.master(), requests, facts(plan.config()), server::connections);
-            final AdminServer http =
-                listen(MasterOption.METRICS_PORT, () -> AdminServer.start(plan.http(), server.master(), metrics));
+                new MasterMetrics(server.master(), requests, facts(plan.config()), server::connections,
+                    server.snapshots());
+            final AdminServer http = listen(MasterOption.METRICS_PORT,
+                () -> AdminServer.start(plan.http(), server.master(), metrics, server.snapshots()));
             return new MasterProcess(plan, server, http,
                 plan.config().http().reporting() ? MetricsLog.start(metrics) : null);
         } catch (final IOException | RuntimeException e) {
             server.close();
             throw e;
+        }
+    }
+
+    private static SnapshotPlan snapshots(final MasterConfig config) throws IOException {
+        final MasterConfig.Snapshots wanted = config.snapshots();
+        if (!wanted.taken() && !wanted.restored()) {
+            return SnapshotPlan.none(System.currentTimeMillis());
+        }
+        try {
+            return SnapshotPlan.of(new SnapshotArchive(DirectoryStore.open(Path.of(wanted.directory()),
+                config.clusterId()), config.clusterId(), wanted.retained()), new SnapshotPlan.Terms(wanted.taken(),
+                wanted.restored(), wanted.intervalMs(), wanted.remountMs()), System.currentTimeMillis());
+        } catch (final IOException e) {
+            throw new IOException(MasterOption.SNAPSHOT_BACKUP_DIR.key() + " is " + wanted.directory() + ": "
+                + e.getMessage(), e);
         }
     }
 

@@ -4,6 +4,7 @@ import io.kvtier.alloc.HostMemory;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
+import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
@@ -27,6 +28,8 @@ import org.agrona.CloseHelper;
  * {@link #renew} and {@link #close} wait for requests that are running.
  */
 final class LentMemory implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(LentMemory.class.getName());
+
     private final Exports exports;
     private final String name;
     private final long bytes;
@@ -34,6 +37,8 @@ final class LentMemory implements AutoCloseable {
     private volatile Generation current;
     /** Private memory outlives its generations. */
     private HostRegion own;
+    /** Shared memory that was lent before, as long as values are brought back from it. */
+    private HostMemory kept;
 
     /** What is lent at one time. */
     static final class Generation {
@@ -110,13 +115,26 @@ final class LentMemory implements AutoCloseable {
      * @return what to mount.
      */
     SegmentSpec renew() {
-        end();
+        return renew(false);
+    }
+
+    /**
+     * As {@link #renew()}.
+     *
+     * @param keeps whether what is in the memory is wanted again: until {@link #letGo} it is in {@link #former}, also
+     *              when it is lent anew once more.
+     */
+    SegmentSpec renew(final boolean keeps) {
+        if (!keeps) {
+            letGo();
+        }
+        end(keeps);
         final UUID id = UUID.randomUUID();
         final AccessToken token = AccessToken.random();
         final boolean fresh = shared != null || own == null;
         final HostMemory region;
         if (shared != null) {
-            region = shared.create(bytes, token.bytes());
+            region = create(token);
         } else {
             own = own == null ? HostRegion.allocate(NativeTag.HOST_REGION, bytes) : own;
             region = own;
@@ -131,6 +149,32 @@ final class LentMemory implements AutoCloseable {
             throw e;
         }
         return new SegmentSpec(name, Medium.MEMORY, bytes, StoreConfig.UNIT_BYTES, current.address, fresh);
+    }
+
+    /** Shared memory; where there is not enough for both, what was lent before goes. */
+    private HostMemory create(final AccessToken token) {
+        if (kept == null) {
+            return shared.create(bytes, token.bytes());
+        }
+        try {
+            return shared.create(bytes, token.bytes());
+        } catch (final NativeException e) {
+            LOG.log(System.Logger.Level.INFO, "there is no room for shared memory beside that of before, so that "
+                + "nothing comes back from it: {0}", e.getMessage());
+            letGo();
+            return shared.create(bytes, token.bytes());
+        }
+    }
+
+    /** Where values lie that were lent before the last time; null when that is not known any more. */
+    HostMemory former() {
+        return shared == null ? own : kept;
+    }
+
+    /** Nothing of what was lent before is wanted any more. */
+    void letGo() {
+        CloseHelper.close(kept);
+        kept = null;
     }
 
     /** Whether there is any to lend. */
@@ -150,14 +194,16 @@ final class LentMemory implements AutoCloseable {
         return now != null && now.address.segmentId().equals(segmentId) && now.gate.tryEnter() ? now : null;
     }
 
-    private void end() {
+    private void end(final boolean keeps) {
         final Generation last = current;
         if (last != null) {
             current = null;
             last.gate.close();
             last.export.close();
             last.gate.awaitEmpty(Long.MAX_VALUE);
-            if (shared != null) {
+            if (shared != null && keeps && kept == null) {
+                kept = last.region;
+            } else if (shared != null) {
                 last.region.close();
             }
         }
@@ -167,7 +213,8 @@ final class LentMemory implements AutoCloseable {
     @Override
     public void close() {
         try {
-            end();
+            letGo();
+            end(false);
         } finally {
             CloseHelper.close(own);
         }

@@ -5,6 +5,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Returning;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.SegmentAddress;
 import java.util.Set;
@@ -26,6 +27,8 @@ final class Mounts {
     private final Own own;
     private final String endpoint;
     private volatile Locality locality;
+    /** What memory was lent as in which values lie that are to be brought back; null when there are none. */
+    private SegmentAddress former;
 
     /**
      * What this client has for itself.
@@ -69,12 +72,13 @@ final class Mounts {
 
     /** Lends everything, for the first time or anew: memory under a new identity. */
     void mount() {
+        // When this has failed half-way, values still lie there as they were lent before that.
+        former = former == null ? memory.address() : former;
+        final Returning returning = former == null ? Returning.NONE : ValuesReturning.first(clientId, master, former);
+        final boolean returns = !returning.replicas().isEmpty();
+        former = returns ? former : null;
         if (memory.isAny()) {
-            unmountMemory();
-            locality = near(Set.of());
-            final SegmentCommand.SegmentSpec spec = memory.renew();
-            locality = near(Set.of(spec.address().segmentId()));
-            master.apply(new SegmentCommand.Mount(clientId, spec));
+            mountMemory(returns);
         }
         devices.mount();
         mountDisk();
@@ -84,6 +88,19 @@ final class Mounts {
         if (own.shared() != null) {
             own.shared().mount();
         }
+        if (returns) {
+            new ValuesReturning(clientId, master, memory, former).bringBack(returning);
+            former = null;
+        }
+    }
+
+    private void mountMemory(final boolean returns) {
+        unmountMemory();
+        locality = near(Set.of());
+        final SegmentCommand.SegmentSpec spec = memory.renew(returns);
+        locality = near(Set.of(spec.address().segmentId()));
+        // Without memory of before nothing comes back, and the segment need not wait for that.
+        master.apply(new SegmentCommand.Mount(clientId, spec, returns && memory.former() != null ? former : null));
     }
 
     /** Offers the disk and what is on it, which changes nothing where the master knows it. */

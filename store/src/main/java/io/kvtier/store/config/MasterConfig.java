@@ -14,10 +14,11 @@ import java.util.Objects;
  * @param security  how both are protected.
  * @param clusterId what the cluster is called.
  * @param settings  what the master does.
+ * @param snapshots how its state is saved and restored.
  * @param warnings  what was given and has no effect, for people.
  */
 public record MasterConfig(Rpc rpc, Http http, Security security, String clusterId, MasterSettings settings,
-                           List<String> warnings) {
+                           Snapshots snapshots, List<String> warnings) {
     /**
      * Validates.
      *
@@ -26,6 +27,7 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
     public MasterConfig {
         MasterOption.CLUSTER_ID.check(clusterId);
         Objects.requireNonNull(settings, "settings");
+        Objects.requireNonNull(snapshots, "snapshots");
         warnings = List.copyOf(warnings);
     }
 
@@ -90,6 +92,32 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
             if (!keystore.isEmpty() && passwordFile.isEmpty()) {
                 throw new IllegalArgumentException("tls_keystore is " + keystore + " and there is no tls_password_file"
                     + " to open it with");
+            }
+        }
+    }
+
+    /**
+     * How a master's state is saved and restored.
+     *
+     * @param taken           whether snapshots are taken.
+     * @param restored        whether the master begins with one.
+     * @param directory       where they are; empty for nowhere.
+     * @param intervalMs      from the end of one to the beginning of the next.
+     * @param retained        how many are kept.
+     * @param remountMs       after which what has not come back after a restore is forgotten.
+     */
+    public record Snapshots(boolean taken, boolean restored, String directory, long intervalMs, int retained,
+                            long remountMs) {
+        /** Validates. */
+        public Snapshots {
+            MasterOption.SNAPSHOT_BACKUP_DIR.check(directory);
+            MasterOption.SNAPSHOT_INTERVAL_SECONDS.check(intervalMs);
+            MasterOption.SNAPSHOT_RETENTION_COUNT.check((long) retained);
+            MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC.check(remountMs);
+            if ((taken || restored) && directory.isEmpty()) {
+                throw new IllegalArgumentException((taken ? MasterOption.ENABLE_SNAPSHOT
+                    : MasterOption.ENABLE_SNAPSHOT_RESTORE).key() + " is true and there is no "
+                    + MasterOption.SNAPSHOT_BACKUP_DIR.key() + "; name a folder");
             }
         }
     }

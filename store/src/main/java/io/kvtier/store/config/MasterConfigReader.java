@@ -92,6 +92,10 @@ final class MasterConfigReader {
             new MasterConfig.Security(all.flag(MasterOption.INSECURE), all.text(MasterOption.SECRET_FILE),
                 all.text(MasterOption.ADMIN_TOKEN_FILE), all.text(MasterOption.TLS_KEYSTORE),
                 all.text(MasterOption.TLS_PASSWORD_FILE), all.text(MasterOption.TLS_TRUSTSTORE)),
-            all.text(MasterOption.CLUSTER_ID), MasterSettings.of(all), warnings);
+            all.text(MasterOption.CLUSTER_ID), MasterSettings.of(all),
+            new MasterConfig.Snapshots(all.flag(MasterOption.ENABLE_SNAPSHOT),
+                all.flag(MasterOption.ENABLE_SNAPSHOT_RESTORE), all.text(MasterOption.SNAPSHOT_BACKUP_DIR),
+                all.ms(MasterOption.SNAPSHOT_INTERVAL_SECONDS), all.whole(MasterOption.SNAPSHOT_RETENTION_COUNT),
+                all.ms(MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC)), warnings);
     }
 }

@@ -152,7 +152,26 @@ public enum MasterOption {
         "Give a copy or move up that its client did not end for so long; 0 for never."),
     /** Retries. */
     MAX_RETRY_ATTEMPTS(new OptionKind.Whole(0, MasterOption.MANY), "10",
-        "How often a move of a drain is tried again.");
+        "How often a move of a drain is tried again."),
+
+    /** Whether snapshots are taken. */
+    ENABLE_SNAPSHOT(new OptionKind.Flag(), "false",
+        "Save the master's state now and then, and when it is asked to end, into snapshot_backup_dir."),
+    /** Whether one is restored. */
+    ENABLE_SNAPSHOT_RESTORE(new OptionKind.Flag(), "false",
+        "Begin with the last snapshot in snapshot_backup_dir that is whole; values can be read when their owners have "
+            + "brought them back."),
+    /** Where snapshots are. */
+    SNAPSHOT_BACKUP_DIR(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Folder of snapshots; each cluster_id has one of its own in it."),
+    /** How often. */
+    SNAPSHOT_INTERVAL_SECONDS(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "600",
+        "From the end of one snapshot to the beginning of the next."),
+    /** How many are kept. */
+    SNAPSHOT_RETENTION_COUNT(new OptionKind.Whole(1, MasterOption.MANY), "2", "Keep the last so many snapshots."),
+    /** How long owners may take. */
+    SNAPSHOT_REMOUNT_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "300",
+        "What its owner has not brought back so long after a restore is forgotten.");
 
     /** Where a master takes calls when nobody says otherwise. */
     public static final int USUAL_RPC_PORT = 50_051;

@@ -12,6 +12,7 @@ import io.kvtier.store.protocol.wire.Failures;
 import io.kvtier.store.protocol.wire.Request;
 import io.kvtier.store.protocol.wire.WireCodec;
 import io.kvtier.store.protocol.wire.WriterPool;
+import io.kvtier.store.snapshot.SnapshotService;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcCall;
 import io.kvtier.transport.rpc.RpcException;
@@ -39,6 +40,7 @@ public final class MasterServer implements AutoCloseable {
     private final WriterPool writers = new WriterPool(MAX_REPLY_BYTES);
     private final Conductor conductor;
     private final RequestMetrics requests;
+    private Snapshots snapshots;
     private RpcServer server;
 
     private MasterServer(final Conductor conductor, final RequestMetrics requests) {
@@ -58,9 +60,29 @@ public final class MasterServer implements AutoCloseable {
     public static MasterServer start(final RpcServerConfig config, final MasterSettings settings,
         final RequestMetrics requests) throws IOException {
         // Grows from start to start, also on another machine: versions of an earlier master are smaller than ours.
-        final long term = System.currentTimeMillis();
-        return start(config, new Conductor(Running.empty(settings, term,
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT), requests);
+        return start(config, settings, requests, SnapshotPlan.none(System.currentTimeMillis()));
+    }
+
+    /**
+     * Starts with an empty state, or with one that is restored.
+     *
+     * @param config   where to listen, and limits.
+     * @param settings what the state is told once.
+     * @param requests counts the commands that come in calls.
+     * @param plan     whether a snapshot is restored, and whether some are taken.
+     * @return the server, listening.
+     * @throws IOException when the address cannot be bound, naming it.
+     */
+    public static MasterServer start(final RpcServerConfig config, final MasterSettings settings,
+        final RequestMetrics requests, final SnapshotPlan plan) throws IOException {
+        final Conductor conductor = new Conductor(plan.begin(settings,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())), Conductor.Limits.DEFAULT);
+        final MasterServer master = start(config, conductor, requests);
+        master.snapshots = plan.snapshots(conductor);
+        if (master.snapshots != null) {
+            master.snapshots.start();
+        }
+        return master;
     }
 
     /**
@@ -111,6 +133,15 @@ public final class MasterServer implements AutoCloseable {
     }
 
     /**
+     * Its snapshots.
+     *
+     * @return takes some, and tells of them; null when this master takes none.
+     */
+    public SnapshotService snapshots() {
+        return snapshots;
+    }
+
+    /**
      * How many clients there are.
      *
      * @return connections, those in their handshake included.
@@ -128,12 +159,20 @@ public final class MasterServer implements AutoCloseable {
         server.endIdle(idleMs);
     }
 
-    /** Stops listening, answers what is under way, frees the state. A second call does nothing. */
+    /**
+     * Stops listening, answers what is under way, takes a last snapshot where some are taken, frees the state. A second
+     * call does nothing.
+     */
     @Override
     public void close() {
         // Those who wait for room or work would keep the server from ending.
         conductor.endWaits();
         server.close();
+        final Snapshots last = snapshots;
+        snapshots = null;
+        if (last != null) {
+            last.close();
+        }
         conductor.close();
     }
 

@@ -8,6 +8,8 @@ import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.master.state.StateMachine;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.snapshot.Snapshot;
+import io.kvtier.store.snapshot.SnapshotSource;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -58,6 +60,27 @@ final class Running {
         return new Running(effects -> new MasterState(settings, term, effects), clockMs);
     }
 
+    /** A state of a master that has restored a snapshot. */
+    static Running restored(final MasterSettings settings, final long term, final Snapshot snapshot, final long waitMs,
+        final LongSupplier clockMs) {
+        return new Running(effects -> {
+            final MasterState state = new MasterState(settings, term, effects);
+            try {
+                state.restore(snapshot, clockMs.getAsLong(), waitMs);
+            } catch (final StoreException e) {
+                state.close();
+                throw e;
+            }
+            return state;
+        }, clockMs);
+    }
+
+    /** What the state is saved by; refused after the end. */
+    SnapshotSource snapshots() {
+        checkOpen();
+        return state.snapshots();
+    }
+
     /** Reads the clock for the commands that follow. */
     void readClock() {
         nowMs = Math.max(nowMs, clockMs.getAsLong());
@@ -69,10 +92,14 @@ final class Running {
     }
 
     <R> R apply(final Command<R> command) {
+        checkOpen();
+        return state.apply(command, nowMs);
+    }
+
+    private void checkOpen() {
         if (closed) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the store is closed");
         }
-        return state.apply(command, nowMs);
     }
 
     /** For whom work was queued since this was asked last, by kinds as bits. */

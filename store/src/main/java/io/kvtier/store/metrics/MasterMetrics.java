@@ -11,6 +11,8 @@ import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
 import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.snapshot.SnapshotCounts;
+import io.kvtier.store.snapshot.SnapshotService;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;
@@ -29,12 +31,14 @@ import java.util.stream.Collectors;
  */
 public final class MasterMetrics {
     private static final double MILLIS = 1000;
+    private static final double NANOS = 1e9;
     private static final String TENANT = "tenant";
 
     private final Master master;
     private final RequestMetrics requests;
     private final Facts facts;
     private final LongSupplier connections;
+    private final SnapshotService snapshots;
 
     /**
      * What does not change while a master runs.
@@ -60,13 +64,15 @@ public final class MasterMetrics {
      * @param requests    what was counted where requests are carried out.
      * @param facts       what does not change.
      * @param connections how many clients are connected now.
+     * @param snapshots   takes snapshots; null where none are taken.
      */
     public MasterMetrics(final Master master, final RequestMetrics requests, final Facts facts,
-        final LongSupplier connections) {
+        final LongSupplier connections, final SnapshotService snapshots) {
         this.master = master;
         this.requests = requests;
         this.facts = facts;
         this.connections = connections;
+        this.snapshots = snapshots;
     }
 
     /**
@@ -83,6 +89,9 @@ public final class MasterMetrics {
         PageMetrics.collectBuckets(families, listed(new PageCommand.DistributedBuckets()));
         collectSegments(families, listed(new SegmentCommand.Segments()));
         collectTenants(families, listed(new AdminCommand.Quotas()));
+        if (snapshots != null) {
+            collectSnapshots(families, snapshots.counts());
+        }
         requests.collect(families);
         families.write(out);
     }
@@ -129,6 +138,19 @@ public final class MasterMetrics {
             "cluster_id", facts.clusterId, "version", facts.version);
         families.gauge("process_start_time_seconds", facts.startedMs / MILLIS, "When the process began, since 1970.");
         families.gauge("kvtier_master_connections", connections.getAsLong(), "Connections of clients.");
+    }
+
+    private static void collectSnapshots(final Families families, final SnapshotCounts counts) {
+        families.counter("master_snapshot_success", counts.taken(),
+            "Snapshots of the master's state that are durable.");
+        families.counter("master_snapshot_fail", counts.failed(), "Snapshots that could not be taken or written.");
+        families.gauge("master_snapshot_duration_ms", counts.lastMs(), "Milliseconds that the last snapshot took.");
+        families.gauge("kvtier_snapshot_last_success_time_seconds", counts.lastAtMs() / MILLIS,
+            "The moment that the last durable snapshot is of, since 1970; 0 when there is none yet.");
+        families.gauge("kvtier_snapshot_last_bytes", counts.lastBytes(), "Bytes of the last durable snapshot.");
+        families.gauge("kvtier_snapshot_last_objects", counts.lastObjects(), "Objects in the last durable snapshot.");
+        families.gauge("kvtier_snapshot_longest_slice_seconds", counts.longestNanos() / NANOS,
+            "The longest time for which the last snapshot kept commands waiting.");
     }
 
     private static void collectStats(final Families families, final MasterStats stats) {

@@ -77,8 +77,70 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      *
      * @param clientId its owner; known from here on, as by a ping.
      * @param spec     what it lends.
+     * @param former   for memory that was lent before under another identity, and in which values may lie that shall
+     *                 come back: that identity. If the master knows it, nothing is allocated in the segment until
+     *                 {@link ReturnReplicas} says that it is the last one. Null for none.
      */
-    record Mount(UUID clientId, SegmentSpec spec) implements SegmentCommand<Ack> {
+    record Mount(UUID clientId, SegmentSpec spec, SegmentAddress former) implements SegmentCommand<Ack> {
+        /**
+         * Memory in which nothing of before shall come back.
+         *
+         * @param clientId its owner; known from here on, as by a ping.
+         * @param spec     what it lends.
+         */
+        public Mount(final UUID clientId, final SegmentSpec spec) {
+            this(clientId, spec, null);
+        }
+    }
+
+    /**
+     * Asks what lay in memory that this client lent to a master from whose snapshot this one has been restored. Nothing
+     * when it was not this client's, or too much time has passed.
+     *
+     * @param clientId who asks.
+     * @param former   the memory's identity at that time; its token shows that who asks is who lent it.
+     * @param cursor   0, and then what the answer before gave.
+     * @param max      most replicas.
+     */
+    record FetchReturning(UUID clientId, SegmentAddress former, long cursor, int max)
+        implements SegmentCommand<Returning> {
+    }
+
+    /**
+     * Answer to {@link FetchReturning}.
+     *
+     * @param replicas some of them, perhaps none.
+     * @param cursor   where to go on; {@link #END} at the end.
+     */
+    record Returning(List<ReturningReplica> replicas, long cursor) {
+        /** There are no more. */
+        public static final long END = -1;
+        /** There is nothing. */
+        public static final Returning NONE = new Returning(List.of(), END);
+    }
+
+    /**
+     * A value that lay in memory.
+     *
+     * @param replicaId its replica's number at that time.
+     * @param offset    first byte.
+     * @param size      bytes of the value.
+     * @param checksum  XXH64 of it: it is there when the bytes have it.
+     */
+    record ReturningReplica(long replicaId, long offset, long size, long checksum) {
+    }
+
+    /**
+     * Gives values back that were found at their places in memory that nobody else can write to any more. True for
+     * each that can be read again; others were removed or replaced meanwhile, or are not known.
+     *
+     * @param clientId  who lends the memory.
+     * @param segmentId the segment that it is mounted as now, with its former identity.
+     * @param replicas  their numbers of before.
+     * @param last      whether no more follow, so that the rest of the segment can be used.
+     */
+    record ReturnReplicas(UUID clientId, UUID segmentId, List<Long> replicas, boolean last)
+        implements SegmentCommand<List<Boolean>> {
     }
 
     /**

@@ -31,6 +31,10 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.snapshot.SavedObject;
+import io.kvtier.store.snapshot.Snapshot;
+import io.kvtier.store.snapshot.SnapshotHead;
+import io.kvtier.store.snapshot.SnapshotSource;
 import io.kvtier.transport.AccessToken;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -104,6 +108,30 @@ final class MasterRig implements AutoCloseable {
                 freed++;
             }
         });
+    }
+
+    /** Another master, of the next term, that has restored a snapshot. */
+    static MasterRig restored(final MasterSettings settings, final Snapshot snapshot, final long waitMs) {
+        final MasterRig rig = new MasterRig(settings, snapshot.head().term() + 1, 1_000_000);
+        rig.state.restore(snapshot, rig.nowMs, waitMs);
+        return rig;
+    }
+
+    SnapshotSource snapshots() {
+        return state.snapshots();
+    }
+
+    /** A whole snapshot, taken with nobody between. */
+    Snapshot snapshot() {
+        final SnapshotHead head = snapshots().begin();
+        final List<SavedObject> objects = new ArrayList<>();
+        SnapshotSource.Slice slice;
+        do {
+            slice = snapshots().next(1000);
+            objects.addAll(slice.objects());
+        } while (!slice.last());
+        snapshots().end();
+        return Snapshot.of(head, objects);
     }
 
     /** For what is no command. */

@@ -46,7 +46,7 @@ class PageFillTest {
     /** Puts values until one finds no room; which share of all bytes they are. */
     private static double fill(final PageLayout layout, final boolean homeOnly, final SplittableRandom random,
         final LongUnaryOperator sizes) {
-        final ObjectCatalogue ids = new ObjectCatalogue(null, new Tenants(false), 1);
+        final ObjectCatalogue ids = new ObjectCatalogue(null, new Tenants(false), new ObjectCopies(), 1);
         final PageSpace space = PageSpace.create(layout, ids);
         try {
             long bytes = 0;

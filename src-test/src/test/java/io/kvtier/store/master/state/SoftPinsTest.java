@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** The queue of the ends of soft pins. */
 class SoftPinsTest {
-    private final SoftPins pins = new SoftPins(new MasterSettings.Pins(1000, 100_000));
+    private final SoftPins pins = new SoftPins(new MasterSettings.Pins(1000, 100_000), new ObjectCopies());
 
     private static ObjectEntry entry(final int i) {
         return new ObjectEntry(ObjectKey.of("key" + i));

@@ -100,10 +100,14 @@ import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Clients;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.FetchReturning;
 import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Probed;
+import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
+import io.kvtier.store.protocol.SegmentCommand.Returning;
+import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.protocol.SegmentCommand.Segments;
@@ -306,8 +310,14 @@ final class RecordedMessages {
             new PingReply(ClientStatus.NEED_REMOUNT, 1L << 33, 5000, 10_000),
             "94 01 cf0000000200000000 cd1388 cd2710");
         row(49, new Mount(CLIENT, new SegmentSpec("s", Medium.NOF, 1L << 34, 4096, ADDRESS, true)),
-            "92 92 01 02 98 a173 01 cf0000000400000000 cd1000 92 ff cd012c"
-            + "b473686d3a2f2f2f61207463703a2f2f683a312f61 c41007070707070707070707070707070707 c3",
+            "93 92 01 02 98 a173 01 cf0000000400000000 cd1000 92 ff cd012c"
+            + "b473686d3a2f2f2f61207463703a2f2f683a312f61 c41007070707070707070707070707070707 c3 c0",
+            Ack.OK,
+            "91 00");
+        row(49, new Mount(CLIENT, new SegmentSpec("s", Medium.MEMORY, 4096, 4096,
+                SegmentAddress.local(new UUID(3, 4)), false), new SegmentAddress(SEGMENT, "e", ADDRESS.accessToken())),
+            "93 92 01 02 98 a173 00 cd1000 cd1000 92 03 04 a0 c410 00000000000000000000000000000000 c2"
+            + "93 92 ff cd012c a165 c41007070707070707070707070707070707",
             Ack.OK,
             "91 00");
         row(50, new Unmount(CLIENT, SEGMENT, 250),
@@ -330,6 +340,14 @@ final class RecordedMessages {
             "90",
             List.of(new ClientInfo(CLIENT, "n", "h", "h:2", 1500)),
             "91 91 95 92 01 02 a16e a168 a3683a32 cd05dc");
+        row(54, new FetchReturning(CLIENT, new SegmentAddress(SEGMENT, "e", ADDRESS.accessToken()), 4096, 300),
+            "94 92 01 02 93 92 ff cd012c a165 c41007070707070707070707070707070707 cd1000 cd012c",
+            new Returning(List.of(new ReturningReplica(5, 8192, 3000, -2)), Returning.END),
+            "92 91 94 05 cd2000 cd0bb8 fe ff");
+        row(55, new ReturnReplicas(CLIENT, SEGMENT, List.of(5L, 1L << 40), true),
+            "94 92 01 02 92 ff cd012c 92 05 cf0000010000000000 c3",
+            List.of(true, false),
+            "91 92 c3 c2");
     }
 
     private void disks() {

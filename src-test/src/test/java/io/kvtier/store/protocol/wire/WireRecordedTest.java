@@ -36,6 +36,7 @@ import io.kvtier.store.protocol.PageCommand.PageRequest;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.TaskCommand.ReplicationEnd;
 import io.kvtier.store.protocol.WorkKind;
@@ -44,6 +45,7 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import io.kvtier.transport.rpc.MessageWriter;
@@ -218,6 +220,14 @@ class WireRecordedTest {
             + "96 92 01 02 92 03 04 4d cd2000 ce00011170 ce00012000" + after)).replicas().getFirst().type());
         assertThrows(MalformedMessageException.class,
             () -> codec.readReply(query, RecordedMessages.bytes(before + descriptor + after)));
+    }
+
+    @Test
+    void shouldReadTheMountOfAnOlderWriter() {
+        final Mount older = (Mount) codec.readRequest(49, RecordedMessages.bytes("92 92 01 02 98 a173 00 cd1000 cd1000"
+            + "92 03 04 a0 c410 00000000000000000000000000000000 c2")).command();
+        assertEquals(new Mount(new UUID(1, 2), new SegmentCommand.SegmentSpec("s", SegmentCommand.Medium.MEMORY, 4096,
+            4096, SegmentAddress.local(new UUID(3, 4)), false)), older);
     }
 
     /** One that took what it was told for gone, whether it had heard of it or not. */

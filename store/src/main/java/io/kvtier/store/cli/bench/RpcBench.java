@@ -20,6 +20,7 @@ final class RpcBench {
     private static List<Row> rows(final Workspace workspace) {
         final List<Row> rows = new ArrayList<>(new RpcRows(workspace).rows());
         rows.addAll(new ConductorRows(workspace).rows());
+        rows.addAll(new SnapshotRows(workspace).rows());
         return rows;
     }
 }

@@ -11,6 +11,9 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.snapshot.SavedObject;
+import io.kvtier.store.snapshot.SavedRemovals;
+import io.kvtier.store.snapshot.SnapshotHead;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -37,6 +40,9 @@ final class DiskReplicas {
     /** Last replica id of disks that went and are not swept yet. */
     private final Map<UUID, Long> goneUpTo = new HashMap<>();
     private final RemovedVersions removed = new RemovedVersions();
+    private final AwayObjects away;
+    private final SoftPins pins;
+    private long restoredAtMs;
     /** Whether disks are other processes', and can come back while this master lives. */
     private final boolean remote;
     /** Of a drop; beyond those that another master's drops may have had, as replica ids are. */
@@ -60,9 +66,12 @@ final class DiskReplicas {
         }
     }
 
-    DiskReplicas(final boolean remote, final ObjectCatalogue catalogue, final Effects effects) {
+    DiskReplicas(final boolean remote, final ObjectCatalogue catalogue, final AwayObjects away, final SoftPins pins,
+        final Effects effects) {
         this.remote = remote;
         this.catalogue = catalogue;
+        this.away = away;
+        this.pins = pins;
         this.effects = effects;
         this.lastDrop = catalogue.lastReplicaId();
     }
@@ -330,10 +339,7 @@ final class DiskReplicas {
             if (removed.mayContain(offer.key(), offer.version())) {
                 return null;
             }
-            final ObjectEntry entry = catalogue.add(offer.key());
-            entry.replace(new ObjectRecord(offer.version(), offer.size(), offer.checksummed(), offer.checksum(),
-                DataType.UNKNOWN, offer.clientId(), List.of()));
-            return entry;
+            return newEntry(offer);
         }
         if (known.record() == null || known.record().version() != offer.version()
             || known.record().size() != offer.size() || offer.checksummed() && !isOf(known, offer.checksum())) {
@@ -349,6 +355,40 @@ final class DiskReplicas {
             return null;
         }
         return known;
+    }
+
+    /** An object whose first replica comes: with what a restored snapshot has of it, if that is the same value. */
+    private ObjectEntry newEntry(final Offer offer) {
+        final SavedObject saved = away.find(offer.key(), offer.version());
+        final boolean same = saved != null && saved.size() == offer.size()
+            && (!saved.checksummed() || !offer.checksummed() || saved.checksum() == offer.checksum());
+        final ObjectEntry entry = catalogue.add(offer.key());
+        final boolean summed = offer.checksummed() || same && saved.checksummed();
+        final long checksum = offer.checksummed() || !same ? offer.checksum() : saved.checksum();
+        catalogue.replace(entry, new ObjectRecord(offer.version(), offer.size(), summed, checksum,
+            same ? saved.dataType() : DataType.UNKNOWN, same ? saved.writer() : offer.clientId(), List.of()));
+        if (same) {
+            if (saved.hardPinned()) {
+                entry.pinHard();
+            }
+            if (!saved.group().isEmpty()) {
+                catalogue.joinGroup(entry, saved.group());
+            }
+            if (saved.softPinMs() > 0) {
+                pins.pin(entry, saved.softPinMs() > Long.MAX_VALUE - restoredAtMs ? Long.MAX_VALUE
+                    : restoredAtMs + saved.softPinMs());
+            }
+        }
+        return entry;
+    }
+
+    SavedRemovals saveRemovals() {
+        return removed.save();
+    }
+
+    void restore(final SnapshotHead head, final long nowMs) {
+        restoredAtMs = nowMs;
+        removed.restore(head.removals(), head.lastVersion());
     }
 
     long count() {
@@ -388,7 +428,7 @@ final class DiskReplicas {
 
     private void add(final ObjectEntry entry, final UUID clientId, final long checksum) {
         final Disk disk = disks.get(clientId);
-        entry.replace(entry.record().withChecksum(checksum));
+        catalogue.replace(entry, entry.record().withChecksum(checksum));
         catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
             new ReplicaDescriptor.LocalDisk(clientId, entry.record().size(), disk.endpoint)));
         // What was to go is on the disk anew; its owner removes what it was told before it stores anything.

@@ -69,6 +69,15 @@ final class Drain {
         this.segments = segments;
     }
 
+    /** One of a snapshot; what ran then has not succeeded: its segments come back as others, if at all. */
+    static Drain restored(final DrainInfo info) {
+        final Drain drain = new Drain(info.drainId(), info.segments(), List.of());
+        drain.status = info.status() == DrainStatus.RUNNING ? DrainStatus.FAILED : info.status();
+        drain.moved = info.moved();
+        drain.failed = info.failed();
+        return drain;
+    }
+
     long id() {
         return id;
     }

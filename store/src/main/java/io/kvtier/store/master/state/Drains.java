@@ -80,6 +80,31 @@ final class Drains {
         return segments;
     }
 
+    long lastId() {
+        return lastId;
+    }
+
+    /** All that are known, for a snapshot. */
+    List<DrainInfo> save() {
+        final List<DrainInfo> saved = new ArrayList<>(finished.size() + running.size());
+        finished.values().forEach(drain -> saved.add(drain.info()));
+        running.values().forEach(drain -> saved.add(drain.info()));
+        return saved;
+    }
+
+    /** Takes what a snapshot has; none of them runs any more. */
+    void restore(final long last, final List<DrainInfo> saved) {
+        lastId = last;
+        saved.forEach(info -> remember(Drain.restored(info)));
+    }
+
+    private void remember(final Drain drain) {
+        finished.put(drain.id(), drain);
+        if (finished.size() > limits.finished()) {
+            finished.remove(finished.keySet().iterator().next());
+        }
+    }
+
     DrainInfo query(final long drainId) {
         return find(drainId).info();
     }
@@ -225,9 +250,6 @@ final class Drains {
             effects.spaceFreed();
         }
         running.remove(drain.id());
-        finished.put(drain.id(), drain);
-        if (finished.size() > limits.finished()) {
-            finished.remove(finished.keySet().iterator().next());
-        }
+        remember(drain);
     }
 }

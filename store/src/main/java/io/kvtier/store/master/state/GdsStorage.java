@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.snapshot.SavedFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -63,6 +64,14 @@ final class GdsStorage {
 
     NumberedDrops<GdsDrop> drops() {
         return drops;
+    }
+
+    SavedFile save() {
+        return new SavedFile(segment.clientId(), segment.host(), spec);
+    }
+
+    ObjectCopies.FilePlace place() {
+        return new ObjectCopies.FilePlace(segment.clientId(), spec.storageId(), spec.generation());
     }
 
     UUID storageId() {

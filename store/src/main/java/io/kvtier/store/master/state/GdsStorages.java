@@ -16,6 +16,7 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.store.snapshot.SavedFile;
 import io.kvtier.transport.HostDetour;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -201,6 +202,11 @@ final class GdsStorages {
 
     List<GdsStorageInfo> list() {
         return registered.values().stream().map(GdsStorage::info).toList();
+    }
+
+    /** Those that are registered, for a snapshot. */
+    List<SavedFile> save() {
+        return registered.values().stream().map(GdsStorage::save).toList();
     }
 
     int size() {

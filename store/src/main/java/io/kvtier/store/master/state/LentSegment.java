@@ -18,6 +18,8 @@ final class LentSegment {
     private final String host;
     private final SegmentSpec spec;
     private final Ranges ranges;
+    /** When it has rested. */
+    private final long restedAtMs;
     private long openFromMs;
     private Status status = Status.OK;
     private long unmountAtMs = Long.MAX_VALUE;
@@ -39,6 +41,7 @@ final class LentSegment {
         this.clientId = clientId;
         this.host = host;
         this.spec = spec;
+        this.restedAtMs = openFromMs;
         this.openFromMs = openFromMs;
         this.ranges = ranges;
     }
@@ -72,6 +75,10 @@ final class LentSegment {
         return spec.address();
     }
 
+    SegmentSpec spec() {
+        return spec;
+    }
+
     Status status() {
         return status;
     }
@@ -97,6 +104,11 @@ final class LentSegment {
 
     long openFromMs() {
         return openFromMs;
+    }
+
+    /** When it may be allocated in, so far as it only has to rest. */
+    long restedAtMs() {
+        return restedAtMs;
     }
 
     /** It rests as a whole until then. */

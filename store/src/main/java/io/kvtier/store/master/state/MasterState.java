@@ -19,9 +19,17 @@ import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.TaskCommand;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.snapshot.SavedObject;
+import io.kvtier.store.snapshot.SavedTasks;
+import io.kvtier.store.snapshot.Snapshot;
+import io.kvtier.store.snapshot.SnapshotHead;
+import io.kvtier.store.snapshot.SnapshotSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The master's state machine: gives each command to the owners of the state that it concerns.
@@ -35,6 +43,8 @@ import java.util.List;
  * <p><b>Threading:</b> one command at a time. <b>Lifetime:</b> closing frees the tables of the allocators.
  */
 public final class MasterState implements StateMachine {
+    private final ObjectCopies objectCopies = new ObjectCopies();
+    private final AwayObjects away = new AwayObjects();
     private final SoftPins pins;
     private final Tenants tenants;
     private final ObjectCatalogue catalogue;
@@ -50,6 +60,7 @@ public final class MasterState implements StateMachine {
     private final Drains drains;
     private final Copies copies;
     private final Removals removals;
+    private final Returns returns;
     private final SegmentCommands segmentCommands;
     private final GdsCommands gdsCommands;
     private final PageSpace pageSpace;
@@ -59,6 +70,7 @@ public final class MasterState implements StateMachine {
     private final PageRecords pageRecords;
     private final Sweeps sweeps;
     private final Effects effects;
+    private final long term;
     /** Up to when time has passed. */
     private long passedMs = Long.MIN_VALUE;
     /** Whether more is to be done of what takes long. */
@@ -74,10 +86,11 @@ public final class MasterState implements StateMachine {
      * @param effects  called while a command is applied.
      */
     public MasterState(final MasterSettings settings, final long term, final Effects effects) {
-        pins = new SoftPins(settings.pins());
+        this.term = term;
+        pins = new SoftPins(settings.pins(), objectCopies);
         tenants = new Tenants(settings.strictTenants());
-        catalogue = new ObjectCatalogue(pins, tenants, term);
-        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, effects);
+        catalogue = new ObjectCatalogue(pins, tenants, objectCopies, term);
+        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, away, pins, effects);
         pageSpace = PageSpace.create(settings.pages().layout(), catalogue);
         segments = new Segments(new Placement(settings.strategy(), disk, pageSpace), settings.leaseMs(),
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
@@ -101,7 +114,8 @@ public final class MasterState implements StateMachine {
         pageRecords = new PageRecords(settings, tiers, pageSpace);
         copies = new Copies(promotions, replications, tasks, pageCommands);
         removals = new Removals(tiers, promotions);
-        segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies);
+        returns = new Returns(tiers, away);
+        segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies, returns);
         gdsCommands = new GdsCommands(tiers, clients, writes);
         sweeps = new Sweeps(tiers, writes, copies);
         this.effects = effects;
@@ -142,6 +156,7 @@ public final class MasterState implements StateMachine {
     private void letTimePass(final long nowMs) {
         passedMs = nowMs;
         segmentCommands.expire(nowMs);
+        returns.expire(nowMs);
         writes.expire(nowMs);
         copies.expire(nowMs);
         for (PlacedReplica late = offloads.nextExpired(nowMs); late != null; late = offloads.nextExpired(nowMs)) {
@@ -189,6 +204,8 @@ public final class MasterState implements StateMachine {
             case SegmentCommand.Segments ignored -> segments.list();
             case SegmentCommand.Probed probed -> segmentCommands.probed(probed);
             case SegmentCommand.Clients ignored -> clients.list(nowMs);
+            case SegmentCommand.FetchReturning fetch -> returns.fetch(fetch);
+            case SegmentCommand.ReturnReplicas give -> returns.give(give, nowMs);
         };
     }
 
@@ -244,6 +261,73 @@ public final class MasterState implements StateMachine {
             }
         }
         return results;
+    }
+
+    /**
+     * Takes what a snapshot has, before the first command: numbers, quotas, tasks, removals and what lies in the shared
+     * files at once, all other objects as they come back.
+     *
+     * @param snapshot what was read; the term that this state was given is beyond its own.
+     * @param nowMs    the time.
+     * @param waitMs   milliseconds after which what has not come back is forgotten.
+     * @throws StoreException when values of it lie on the same pages of the shared files, or where there are none by
+     *                        the settings of this master.
+     */
+    public void restore(final Snapshot snapshot, final long nowMs, final long waitMs) {
+        final SnapshotHead head = snapshot.head();
+        catalogue.versionSeen(head.lastVersion());
+        catalogue.replicaSeen(head.lastReplicaId());
+        tenants.restore(head.tenants());
+        tasks.restore(head.tasks().lastTask(), head.tasks().tasks(), nowMs);
+        drains.restore(head.tasks().lastDrain(), head.tasks().drains());
+        tiers.disk().restore(head, nowMs);
+        away.restore(snapshot, waitMs > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE : nowMs + waitMs);
+        pageRecords.restore(pagesOf(snapshot), nowMs);
+    }
+
+    @Override
+    public SnapshotSource snapshots() {
+        return new SnapshotSource() {
+            @Override
+            public SnapshotHead begin() {
+                final ObjectCopies.Gone gone =
+                    new ObjectCopies.Gone(segments.gone(), tiers.disk().gone());
+                objectCopies.begin(catalogue, gone.isEmpty() ? null : gone::isThere, passedMs);
+                return new SnapshotHead(term, catalogue.lastVersion(), catalogue.lastReplicaId(),
+                    Stream.concat(segments.save().stream(), away.saveSegments().stream()).toList(),
+                    tiers.gds().save(), tenants.save(),
+                    new SavedTasks(tasks.lastId(), tasks.save(), drains.lastId(), drains.save()),
+                    tiers.disk().saveRemovals(), away.save());
+            }
+
+            @Override
+            public Slice next(final int most) {
+                return objectCopies.next(most);
+            }
+
+            @Override
+            public void end() {
+                objectCopies.end();
+            }
+        };
+    }
+
+    /** Objects of a restored snapshot that may still come back, those among them that have. */
+    long away() {
+        return away.size();
+    }
+
+    /** What a snapshot says of values in the shared files, which need no owner to come back. */
+    private static List<PageRecords.PageRecord> pagesOf(final Snapshot snapshot) {
+        final List<PageRecords.PageRecord> records = new ArrayList<>();
+        for (final SavedObject object : snapshot.objects()) {
+            for (final Replica replica : object.replicas()) {
+                if (replica.descriptor() instanceof ReplicaDescriptor.DistributedDisk place && object.checksummed()) {
+                    records.add(new PageRecords.PageRecord(object.key(), object.version(), place, object.checksum()));
+                }
+            }
+        }
+        return records;
     }
 
     /** The complete values in the shared files, for a snapshot. */

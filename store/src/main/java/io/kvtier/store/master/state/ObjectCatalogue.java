@@ -27,13 +27,15 @@ final class ObjectCatalogue {
     private final Map<ObjectKey, ObjectGroup> groups = new HashMap<>();
     private final SoftPins pins;
     private final Tenants tenants;
+    private final ObjectCopies copies;
     private long size;
     private long lastVersion;
     private long lastReplicaId;
 
-    ObjectCatalogue(final SoftPins pins, final Tenants tenants, final long term) {
+    ObjectCatalogue(final SoftPins pins, final Tenants tenants, final ObjectCopies copies, final long term) {
         this.pins = pins;
         this.tenants = tenants;
+        this.copies = copies;
         lastVersion = (term & TERMS - 1) << BITS_WITHIN_TERM;
         lastReplicaId = lastVersion;
     }
@@ -45,7 +47,7 @@ final class ObjectCatalogue {
 
     /** The entry, or null. */
     ObjectEntry find(final ObjectKey key) {
-        final Map<ObjectKey, ObjectEntry> bucket = buckets[index(key)];
+        final Map<ObjectKey, ObjectEntry> bucket = buckets[bucketOf(key)];
         return bucket == null ? null : bucket.get(key);
     }
 
@@ -69,11 +71,12 @@ final class ObjectCatalogue {
     /** Adds an object of a name that no other one has. */
     void add(final ObjectEntry entry) {
         final ObjectKey key = entry.key();
-        final int index = index(key);
+        final int index = bucketOf(key);
         if (buckets[index] == null) {
             buckets[index] = new HashMap<>();
         }
         buckets[index].put(key, entry);
+        copies.added(entry);
         size++;
         tenants.objectAdded(key.tenant());
     }
@@ -83,10 +86,12 @@ final class ObjectCatalogue {
      * the caller's to free.
      */
     void remove(final ObjectEntry entry) {
-        final int index = index(entry.key());
-        if (buckets[index] == null || !buckets[index].remove(entry.key(), entry)) {
+        final int index = bucketOf(entry.key());
+        if (buckets[index] == null || buckets[index].get(entry.key()) != entry) {
             return;
         }
+        copies.before(entry);
+        buckets[index].remove(entry.key());
         size--;
         if (buckets[index].isEmpty()) {
             buckets[index] = null;
@@ -99,7 +104,7 @@ final class ObjectCatalogue {
     /** Takes a replica out of an object's record; the object goes with the last thing it has. */
     void dropReplica(final ObjectEntry entry, final long replicaId) {
         if (entry.record() != null) {
-            entry.replace(entry.record().without(replicaId));
+            replace(entry, entry.record().without(replicaId));
         }
         removeIfEmpty(entry);
     }
@@ -111,7 +116,13 @@ final class ObjectCatalogue {
     }
 
     void addReplica(final ObjectEntry entry, final Replica replica) {
-        entry.replace(entry.record().with(replica));
+        replace(entry, entry.record().with(replica));
+    }
+
+    /** The one way to another record. */
+    void replace(final ObjectEntry entry, final ObjectRecord record) {
+        copies.before(entry);
+        entry.replace(record);
     }
 
     /** Makes an object a member of its tenant's group of that name. */
@@ -143,6 +154,11 @@ final class ObjectCatalogue {
         lastVersion = Math.max(lastVersion, version);
     }
 
+    /** Nor those of a snapshot. */
+    void replicaSeen(final long replicaId) {
+        lastReplicaId = Math.max(lastReplicaId, replicaId);
+    }
+
     long nextReplicaId() {
         return ++lastReplicaId;
     }
@@ -160,7 +176,8 @@ final class ObjectCatalogue {
         return groups.size();
     }
 
-    private static int index(final ObjectKey key) {
+    /** The bucket that a key is in. */
+    static int bucketOf(final ObjectKey key) {
         // The bucket's own table goes by the lower half of the hash.
         final int hash = key.hashCode() * 0x9E3779B9;
         return hash >>> Integer.SIZE - Integer.numberOfTrailingZeros(BUCKETS);

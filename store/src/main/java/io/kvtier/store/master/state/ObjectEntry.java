@@ -33,6 +33,7 @@ final class ObjectEntry {
         return record;
     }
 
+    /** Called by {@link ObjectCatalogue#replace} alone, which knows whether a snapshot is being taken. */
     void replace(final ObjectRecord changed) {
         record = changed;
     }

@@ -122,7 +122,7 @@ final class PageWrites {
         final boolean wanted = entry != null && entry == write.replica().owner() && tiers.isReadable(entry);
         final boolean right = wanted && DiskReplicas.isOf(entry, value.checksum());
         if (right) {
-            entry.replace(entry.record().withChecksum(value.checksum()));
+            tiers.catalogue().replace(entry, entry.record().withChecksum(value.checksum()));
             tiers.pages().completed(write.replica(), nowMs);
         } else {
             stale++;

@@ -2,7 +2,10 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.snapshot.SavedRemovals;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Up to which version each key's values were removed or replaced, so that a disk that was away cannot bring one back.
@@ -22,6 +25,8 @@ final class RemovedVersions {
 
     /** Pages exist from their first removal on: 8 KiB each, 8 MiB in all. */
     private final long[][] pages = new long[PAGES][];
+    /** Pages that a snapshot has too, so that they are replaced on change. */
+    private boolean[] shared = new boolean[PAGES];
     /** In the order of their removals. */
     private final ArrayDeque<Matching> matching = new ArrayDeque<>();
     /** Versions of any key up to this one are not to come back. */
@@ -43,11 +48,14 @@ final class RemovedVersions {
     /** Versions of a key up to this one are not to come back. */
     void add(final ObjectKey key, final long version) {
         final int slot = slot(key);
-        if (pages[slot / PAGE] == null) {
-            pages[slot / PAGE] = new long[PAGE];
+        final int index = slot / PAGE;
+        if (pages[index] == null) {
+            pages[index] = new long[PAGE];
+        } else if (shared[index]) {
+            pages[index] = pages[index].clone();
         }
-        final long[] page = pages[slot / PAGE];
-        page[slot % PAGE] = Math.max(page[slot % PAGE], version);
+        shared[index] = false;
+        pages[index][slot % PAGE] = Math.max(pages[index][slot % PAGE], version);
     }
 
     /** Versions up to this one of all keys that match are not to come back. */
@@ -62,6 +70,36 @@ final class RemovedVersions {
         if (matching.size() > PATTERNS) {
             all = Math.max(all, matching.remove().version());
         }
+    }
+
+    /** All of it, for a snapshot: costs a reference for each page. */
+    SavedRemovals save() {
+        final List<SavedRemovals.Page> saved = new ArrayList<>();
+        for (int i = 0; i < PAGES; i++) {
+            if (pages[i] != null) {
+                shared[i] = true;
+                saved.add(new SavedRemovals.Page(i, pages[i]));
+            }
+        }
+        final List<SavedRemovals.Matching> patterns = new ArrayList<>();
+        if (all > 0) {
+            patterns.add(new SavedRemovals.Matching("", "", all));
+        }
+        matching.forEach(one -> patterns.add(new SavedRemovals.Matching(one.tenant(), one.text(), one.version())));
+        return new SavedRemovals(PAGES * PAGE, saved, patterns);
+    }
+
+    /** Takes what a snapshot has; of one that has other slots, that nothing of its time is to come back. */
+    void restore(final SavedRemovals saved, final long lastVersion) {
+        if (saved.slots() != PAGES * PAGE && !saved.pages().isEmpty()) {
+            add("", "", lastVersion);
+            return;
+        }
+        for (final SavedRemovals.Page page : saved.pages()) {
+            pages[page.index()] = page.versions();
+            shared[page.index()] = true;
+        }
+        saved.patterns().forEach(one -> add(one.tenant(), one.pattern(), one.version()));
     }
 
     /** Begins to look for some keys: patterns may take so many steps for all of them. */

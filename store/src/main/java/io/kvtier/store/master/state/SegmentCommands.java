@@ -22,6 +22,7 @@ final class SegmentCommands {
     private final Clients clients;
     private final Offloads offloads;
     private final Copies copies;
+    private final Returns returns;
     /** Those whose graceful unmounting has begun. */
     private final Set<LentSegment> leaving = new LinkedHashSet<>();
     private long healthyProbes;
@@ -30,13 +31,14 @@ final class SegmentCommands {
     private long probedAway;
 
     SegmentCommands(final MasterSettings settings, final long term, final Tiers tiers, final Clients clients,
-        final Offloads offloads, final Copies copies) {
+        final Offloads offloads, final Copies copies, final Returns returns) {
         this.settings = settings;
         this.term = term;
         this.tiers = tiers;
         this.clients = clients;
         this.offloads = offloads;
         this.copies = copies;
+        this.returns = returns;
     }
 
     PingReply ping(final SegmentCommand.Ping ping, final long nowMs) {
@@ -50,7 +52,11 @@ final class SegmentCommands {
                 + "registered, and the files that all clients mount are the master's settings");
         }
         clients.checkLender(mount.clientId());
-        tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
+        final LentSegment segment =
+            tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
+        if (mount.former() != null) {
+            returns.begun(segment, mount.former());
+        }
         clients.appeared(mount.clientId(), nowMs);
         return Ack.OK;
     }

@@ -6,8 +6,10 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.Status;
+import io.kvtier.store.snapshot.SavedSegment;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -99,7 +101,7 @@ final class Segments implements AutoCloseable {
         recount(file.medium());
     }
 
-    /** Nothing is allocated in a segment before a time. */
+    /** Nothing is allocated in a segment before a time; when that is over, with the next one that passes. */
     void openFrom(final LentSegment segment, final long atMs) {
         segment.openFrom(atMs);
         nextOpenMs = Math.min(nextOpenMs, atMs);
@@ -108,6 +110,37 @@ final class Segments implements AutoCloseable {
     /** Something takes its room in a segment without having been allocated by this. */
     void marked(final PlacedReplica replica) {
         totals.get(replica.segment().medium()).used += replica.allocated();
+    }
+
+    /** Memory and devices that may be read, for a snapshot. */
+    List<SavedSegment> save() {
+        final List<SavedSegment> saved = new ArrayList<>(mounted.size());
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF) {
+                saved.add(new SavedSegment(segment.clientId(), segment.host(), segment.spec()));
+            }
+        }
+        return saved;
+    }
+
+    /** Names of segments that are being swept, and up to which id replicas by that name lie in those. */
+    Map<Object, Long> gone() {
+        final Map<Object, Long> places = new HashMap<>();
+        for (final LentSegment segment : dying.values()) {
+            final Object place = switch (segment.medium()) {
+                case MEMORY, DISTRIBUTED_DISK -> segment.id();
+                case NOF -> segment.name();
+                case GDS -> segment.gds().place();
+            };
+            places.put(place, Long.MAX_VALUE);
+        }
+        for (final LentSegment segment : mounted.values()) {
+            if (segment.gds() != null) {
+                // The same file may be registered anew: its segment then has a number that came after theirs.
+                places.computeIfPresent(segment.gds().place(), (place, all) -> segment.id().getLeastSignificantBits());
+            }
+        }
+        return places;
     }
 
     private long openFromMs(final SegmentCommand.SegmentSpec spec, final long nowMs) {

@@ -16,6 +16,7 @@ final class SoftPins {
     private static final int CLEAN_FROM = 4096;
 
     private final MasterSettings.Pins settings;
+    private final ObjectCopies copies;
     private PriorityQueue<End> ends = queue();
     private long pinned;
 
@@ -25,8 +26,9 @@ final class SoftPins {
         }
     }
 
-    SoftPins(final MasterSettings.Pins settings) {
+    SoftPins(final MasterSettings.Pins settings, final ObjectCopies copies) {
         this.settings = settings;
+        this.copies = copies;
     }
 
     /** Refuses a pin that is longer than allowed. */
@@ -45,17 +47,23 @@ final class SoftPins {
         unpin(entry);
         if (pin.action() == SoftPin.Action.ENABLE) {
             final long ttl = pin.ttlMs() == 0 ? settings.defaultMs() : pin.ttlMs();
-            final long until = nowMs > Long.MAX_VALUE - ttl ? Long.MAX_VALUE : nowMs + ttl;
-            entry.softPin(until);
-            pinned++;
-            ends.add(new End(until, entry));
-            clean();
+            pin(entry, nowMs > Long.MAX_VALUE - ttl ? Long.MAX_VALUE : nowMs + ttl);
         }
+    }
+
+    /** An object that has no pin is pinned until some time. */
+    void pin(final ObjectEntry entry, final long untilMs) {
+        copies.before(entry);
+        entry.softPin(untilMs);
+        pinned++;
+        ends.add(new End(untilMs, entry));
+        clean();
     }
 
     /** The object goes. */
     void unpin(final ObjectEntry entry) {
         if (entry.softPinUntilMs() != 0) {
+            copies.before(entry);
             entry.softPin(0);
             pinned--;
         }

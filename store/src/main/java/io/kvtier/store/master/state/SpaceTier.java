@@ -318,7 +318,7 @@ final class SpaceTier {
     void rewrite(final PlacedReplica replica) {
         final ObjectEntry entry = replica.owner();
         detach(replica, entry);
-        entry.replace(entry.record().without(replica.id()));
+        catalogue.replace(entry, entry.record().without(replica.id()));
         replica.rewrite();
         hold(replica);
     }
@@ -458,6 +458,14 @@ final class SpaceTier {
         segments.marked(replica);
         hold(replica);
         relieve(0, nowMs);
+    }
+
+    /** A value of before a restore is found at its place: it is there again, charged for, and held by nobody. */
+    void returned(final PlacedReplica replica, final long nowMs) {
+        segments.marked(replica);
+        hold(replica);
+        charge(replica);
+        completed(replica, nowMs);
     }
 
     /** Bytes that will be free when what is being copied to disks has ended, or pages have rested. */

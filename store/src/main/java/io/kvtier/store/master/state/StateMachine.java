@@ -2,6 +2,7 @@ package io.kvtier.store.master.state;
 
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.snapshot.SnapshotSource;
 
 /**
  * What a master runs: a state that nothing but commands changes, each with the time at which it happens. The same
@@ -20,6 +21,15 @@ public interface StateMachine extends AutoCloseable {
      * @throws StoreException when it is refused.
      */
     <R> R apply(Command<R> command, long nowMs);
+
+    /**
+     * What it can be saved by while it goes on.
+     *
+     * @return the source of snapshots, always the same state's.
+     */
+    default SnapshotSource snapshots() {
+        throw new UnsupportedOperationException("this state cannot be saved");
+    }
 
     /** Frees what is not heap; no command comes afterwards. */
     @Override

@@ -9,6 +9,7 @@ import io.kvtier.store.protocol.TaskCommand.Task;
 import io.kvtier.store.protocol.TaskCommand.TaskInfo;
 import io.kvtier.store.protocol.TaskCommand.TaskStatus;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.snapshot.SavedTasks.SavedTask;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -42,18 +43,8 @@ final class Tasks {
     /** Clients that could not fetch what waits for them because too much was under way. */
     private final Set<UUID> starved = new LinkedHashSet<>();
 
-    private static final class Job {
-        private final Task task;
-        private final UUID clientId;
-        private TaskStatus status = TaskStatus.PENDING;
-        private String message = "";
-        private long sinceMs;
-
-        Job(final Task task, final UUID clientId, final long sinceMs) {
-            this.task = task;
-            this.clientId = clientId;
-            this.sinceMs = sinceMs;
-        }
+    /** Immutable and replaced on change, as a snapshot has it too. */
+    private record Job(Task task, UUID clientId, TaskStatus status, String message, long sinceMs) {
     }
 
     Tasks(final MasterSettings.Tasks limits, final Effects effects) {
@@ -75,11 +66,14 @@ final class Tasks {
         final long id = ++lastId;
         final Task task = new Task(id, command.kind(), command.key(), command.source(),
             List.copyOf(new LinkedHashSet<>(command.targets())));
-        final Job job = new Job(task, clientId, nowMs);
-        pending.put(id, job);
-        queues.computeIfAbsent(clientId, client -> new LinkedHashMap<>()).put(id, job);
+        enqueue(new Job(task, clientId, TaskStatus.PENDING, "", nowMs));
         effects.workQueued(clientId, WorkKind.TASKS);
         return id;
+    }
+
+    private void enqueue(final Job job) {
+        pending.put(job.task.id(), job);
+        queues.computeIfAbsent(job.clientId, client -> new LinkedHashMap<>()).put(job.task.id(), job);
     }
 
     List<Task> fetch(final TaskCommand.FetchTasks fetch, final long nowMs) {
@@ -88,9 +82,7 @@ final class Tasks {
             && queues.containsKey(fetch.clientId())) {
             final Job job = queues.get(fetch.clientId()).values().iterator().next();
             leaveQueue(job);
-            job.status = TaskStatus.PROCESSING;
-            job.sinceMs = nowMs;
-            processing.put(job.task.id(), job);
+            processing.put(job.task.id(), new Job(job.task, job.clientId, TaskStatus.PROCESSING, "", nowMs));
             fetched.add(job.task);
         }
         if (processing.size() >= limits.processing() && queues.containsKey(fetch.clientId())) {
@@ -179,11 +171,42 @@ final class Tasks {
             starved.forEach(client -> effects.workQueued(client, WorkKind.TASKS));
             starved.clear();
         }
-        job.status = status;
-        job.message = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE);
-        finished.put(job.task.id(), job);
+        remember(new Job(job.task, job.clientId, status,
+            message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE), job.sinceMs));
+    }
+
+    private void remember(final Job ended) {
+        finished.put(ended.task.id(), ended);
         if (finished.size() > limits.finished()) {
             finished.remove(finished.keySet().iterator().next());
+        }
+    }
+
+    long lastId() {
+        return lastId;
+    }
+
+    /** All that are known, for a snapshot. Their number has a limit. */
+    List<SavedTask> save() {
+        final List<SavedTask> saved = new ArrayList<>(finished.size() + processing.size() + pending.size());
+        for (final Map<Long, Job> jobs : List.of(finished, processing, pending)) {
+            jobs.values().forEach(job -> saved.add(new SavedTask(job.clientId,
+                new TaskInfo(job.task, job.status, job.message))));
+        }
+        return saved;
+    }
+
+    /** Takes what a snapshot has; what was under way then waits for its client anew. */
+    void restore(final long last, final List<SavedTask> saved, final long nowMs) {
+        lastId = last;
+        for (final SavedTask one : saved) {
+            final TaskInfo info = one.info();
+            if (info.status() == TaskStatus.PENDING || info.status() == TaskStatus.PROCESSING) {
+                enqueue(new Job(info.task(), one.clientId(), TaskStatus.PENDING, "", nowMs));
+                effects.workQueued(one.clientId(), WorkKind.TASKS);
+            } else {
+                remember(new Job(info.task(), one.clientId(), info.status(), info.message(), nowMs));
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.snapshot.SavedTenant;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -101,6 +102,30 @@ final class Tenants {
         return accounts.values().stream().sorted(Comparator.comparing((Account account) -> account.tenant))
             .map(account -> new TenantInfo(account.tenant, account.requested, account.effective, account.charged,
                 account.objects, account.rejections, account.evictedBytes)).toList();
+    }
+
+    /** Those with a quota, for a snapshot. Without quotas there is no need to look. */
+    List<SavedTenant> save() {
+        if (!strict) {
+            return List.of();
+        }
+        return accounts.values().stream().filter(account -> account.requested > 0)
+            .map(account -> new SavedTenant(account.tenant, account.requested, account.rejections,
+                account.evictedBytes)).toList();
+    }
+
+    /** Takes the quotas of a snapshot, where there are quotas. */
+    void restore(final List<SavedTenant> saved) {
+        if (!strict) {
+            return;
+        }
+        for (final SavedTenant one : saved) {
+            final Account account = account(one.tenant());
+            account.requested = one.quota();
+            account.rejections = one.rejections();
+            account.evictedBytes = one.evictedBytes();
+        }
+        scaledFor = -1;
     }
 
     /** Refuses a tenant that has no quota where one is needed. */

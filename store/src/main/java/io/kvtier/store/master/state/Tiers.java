@@ -115,7 +115,7 @@ record Tiers(ObjectCatalogue catalogue, Segments segments, SpaceTier memory, Spa
             return;
         }
         disk.forget(entry, told);
-        entry.replace(entry.record().withReplicas(List.of()));
+        catalogue.replace(entry, entry.record().withReplicas(List.of()));
         for (final Medium medium : MEDIA) {
             while (entry.residency(medium) != null) {
                 final PlacedReplica replica = entry.residency(medium).first();

@@ -360,8 +360,8 @@ final class Writes {
             tiers.disk().replaced(entry.key(), write.version());
         }
         tiers.retire(entry, false, nowMs);
-        entry.replace(new ObjectRecord(write.version(), write.command().size(), end.checksummed(), end.checksum(),
-            options.dataType(), clients.shared(write.command().clientId()), List.of()));
+        tiers.catalogue().replace(entry, new ObjectRecord(write.version(), write.command().size(), end.checksummed(),
+            end.checksum(), options.dataType(), clients.shared(write.command().clientId()), List.of()));
         if (options.hardPin()) {
             entry.pinHard();
         }

@@ -3,10 +3,14 @@ package io.kvtier.store.protocol.wire;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
 import io.kvtier.store.protocol.SegmentCommand.Clients;
+import io.kvtier.store.protocol.SegmentCommand.FetchReturning;
 import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.SegmentCommand.Probed;
+import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
+import io.kvtier.store.protocol.SegmentCommand.Returning;
+import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
 import io.kvtier.store.protocol.SegmentCommand.SegmentInfo;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.protocol.SegmentCommand.Segments;
@@ -40,7 +44,17 @@ final class SegmentMessages {
                 clients.forEach(client -> e.array(5).uuid(client.clientId()).text(client.name()).text(client.host())
                     .text(client.endpoint()).number(client.silentMs()));
             }, d -> d.records(Integer.MAX_VALUE,
-                c -> new ClientInfo(c.uuid(), c.name(), c.name(), c.endpoint(), c.number())))));
+                c -> new ClientInfo(c.uuid(), c.name(), c.name(), c.endpoint(), c.number())))),
+            Method.of(54, FetchReturning.class, true, Message.of((e, fetch) -> e.array(4).uuid(fetch.clientId())
+                .array(3).address(fetch.former()).number(fetch.cursor()).number(fetch.max()),
+                d -> new FetchReturning(d.uuid(), d.record(Decoder::address), d.number(), d.count(Integer.MAX_VALUE))),
+                returning()),
+            Method.of(55, ReturnReplicas.class, true, Message.of((e, give) -> {
+                e.array(4).uuid(give.clientId()).uuid(give.segmentId()).array(give.replicas().size());
+                give.replicas().forEach(e::number);
+                e.flag(give.last());
+            }, d -> new ReturnReplicas(d.uuid(), d.uuid(), d.list(Integer.MAX_VALUE, Decoder::number), d.flag())),
+                Message.of((e, given) -> e.array(1).flags(given), Decoder::flags)));
     }
 
     private static Message<Ping> ping() {
@@ -55,13 +69,29 @@ final class SegmentMessages {
             d -> new PingReply(Numbers.CLIENT_STATUS.constant(d.number()), d.number(), d.count(), d.count()));
     }
 
+    private static Message<Returning> returning() {
+        return Message.of((e, reply) -> {
+            e.array(2).array(reply.replicas().size());
+            reply.replicas().forEach(one -> e.array(4).number(one.replicaId()).number(one.offset()).number(one.size())
+                .number(one.checksum()));
+            e.number(reply.cursor());
+        }, d -> new Returning(d.records(Integer.MAX_VALUE,
+            r -> new ReturningReplica(r.number(), r.count(), r.count(), r.number())), d.number()));
+    }
+
     private static Message<Mount> mount() {
         return Message.of((e, mount) -> {
             final SegmentSpec spec = mount.spec();
-            e.array(2).uuid(mount.clientId()).array(8).text(spec.name()).number(Numbers.MEDIUM.number(spec.medium()))
+            e.array(3).uuid(mount.clientId()).array(8).text(spec.name()).number(Numbers.MEDIUM.number(spec.medium()))
                 .number(spec.capacity()).number(spec.unit()).address(spec.address()).flag(spec.fresh());
+            if (mount.former() == null) {
+                e.nothing();
+            } else {
+                e.array(3).address(mount.former());
+            }
         }, d -> new Mount(d.uuid(), d.record(s -> new SegmentSpec(s.name(), Numbers.MEDIUM.constant(s.number()),
-            s.count(), s.count(), s.address(), s.flag()))));
+            s.count(), s.count(), s.address(), s.flag())), d.has() && !d.in().nothing() ? d.record(Decoder::address)
+            : null));
     }
 
     private static void segment(final Encoder e, final SegmentInfo segment) {

@@ -1,0 +1,123 @@
+package io.kvtier.store.master.state;
+
+import static io.kvtier.store.master.state.MasterRig.ALICE;
+import static io.kvtier.store.master.state.PageRig.PAGE;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor.DistributedDisk;
+import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.store.snapshot.SavedObject;
+import io.kvtier.store.snapshot.Snapshot;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Values in the shared files across a snapshot: there at once, in their pages, unless that cannot be. */
+@ExtendWith(LeakCheck.class)
+class PageSnapshotTest {
+    private static final long WAIT_MS = 100_000;
+
+    private static MasterSettings settings() {
+        return MasterRig.settings().withPages(PageRig.pages(1, 0, false, new MasterSettings.Promotion(false, 2, 10)));
+    }
+
+    /** Two values in the files, and one that is being written there. */
+    private static Snapshot snapshot() {
+        try (PageRig pages = new PageRig(settings())) {
+            pages.shared(ALICE, "k", 2);
+            pages.sharedAlone(ALICE, "d", 1);
+            pages.allocated(ALICE, "written", pages.rig.put(ALICE, "written", PAGE), PAGE);
+            return pages.rig.snapshot();
+        }
+    }
+
+    @Test
+    void shouldReadWhatLiesInTheFilesAtOnce() {
+        final Snapshot snapshot = snapshot();
+        try (MasterRig rig = MasterRig.restored(settings(), snapshot, WAIT_MS)) {
+            assertEquals(List.of(ReplicaType.DISTRIBUTED_DISK),
+                rig.read("k").replicas().stream().map(Replica::type).toList(), "its memory is not back");
+            assertTrue(rig.exists("d"));
+            assertFalse(rig.exists("written"), "pages that were being written are free, the memory is not back");
+            assertEquals(2, rig.state().pageRecords().size());
+            assertEquals(2, rig.stats().objects());
+        }
+    }
+
+    @Test
+    void shouldKeepThemWhenTheRestIsForgotten() {
+        try (MasterRig rig = MasterRig.restored(settings(), snapshot(), WAIT_MS)) {
+            rig.pass(WAIT_MS);
+            rig.settle();
+
+            assertTrue(rig.exists("k"));
+            assertEquals(List.of("d", "k"), rig.snapshot().objects().stream().map(object -> object.key().key()).sorted()
+                .toList());
+        }
+    }
+
+    @Test
+    void shouldHaveEmptyFilesWhenTheSnapshotHasNothingInThem() {
+        final Snapshot snapshot;
+        try (MasterRig before = new MasterRig()) {
+            before.memory(ALICE, "alice", 256 * PAGE);
+            before.put(ALICE, "a", 100);
+            snapshot = before.snapshot();
+        }
+        try (MasterRig rig = MasterRig.restored(settings(), snapshot, WAIT_MS)) {
+            assertEquals(List.of(), rig.state().pageRecords());
+            assertEquals(0, rig.stats().objects());
+        }
+    }
+
+    private static void assertRefused(final MasterSettings settings, final Snapshot snapshot, final String why) {
+        try (MasterRig rig = new MasterRig(settings, snapshot.head().term() + 1, 1_000_000)) {
+            final StoreException refusal =
+                assertThrows(StoreException.class, () -> rig.state().restore(snapshot, 1_000_000, WAIT_MS));
+            assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
+            assertTrue(refusal.getMessage().contains(why), refusal.getMessage());
+        }
+    }
+
+    @Test
+    void shouldRefuseTwoValuesOnOnePage() {
+        final Snapshot snapshot = snapshot();
+        final List<SavedObject> objects = new ArrayList<>();
+        for (final SavedObject object : snapshot.objects()) {
+            objects.add(object.withReplicas(object.replicas().stream().map(replica ->
+                replica.descriptor() instanceof DistributedDisk file ? new Replica(replica.id(), replica.status(),
+                    new DistributedDisk(PageRig.LAYOUT.path(0), 0, file.objectSize())) : replica).toList()));
+        }
+        assertRefused(settings(), new Snapshot(snapshot.head(), objects), "another object lies on the same pages");
+    }
+
+    @Test
+    void shouldRefuseFilesThatItDoesNotHave() {
+        assertRefused(MasterRig.settings(), snapshot(), "the settings of this master know no such file");
+    }
+
+    @Test
+    void shouldCopyAValueBeforeItsPagesGo() {
+        try (PageRig pages = new PageRig(settings())) {
+            pages.shared(ALICE, "k", 2);
+            pages.rig.snapshots().begin();
+            pages.rig.remove("k", true);
+            pages.rig.settle();
+            final SavedObject saved = pages.rig.snapshots().next(Integer.MAX_VALUE).objects().getFirst();
+            pages.rig.snapshots().end();
+
+            assertEquals(List.of(ReplicaType.MEMORY, ReplicaType.DISTRIBUTED_DISK),
+                saved.replicas().stream().map(Replica::type).toList());
+            assertFalse(pages.rig.exists("k"));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package io.kvtier.store.master.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.PutOptions;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ObjectCommand.Scope;
+import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.store.protocol.SegmentCommand.FetchReturning;
+import io.kvtier.store.protocol.SegmentCommand.Mount;
+import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
+import io.kvtier.store.protocol.SegmentCommand.Returning;
+import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.AccessToken;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Values in memory after a restore: who may bring them back, until when, and what must not come back. */
+@ExtendWith(LeakCheck.class)
+class ReturningTest {
+    private static final long WAIT_MS = 300_000;
+    private static final SegmentAddress FORMER = address(1);
+    private static final SegmentAddress NOW = address(2);
+
+    private final MasterRig before = new MasterRig();
+    private MasterRig rig;
+
+    @AfterEach
+    void close() {
+        before.close();
+        if (rig != null) {
+            rig.close();
+        }
+    }
+
+    private static SegmentAddress address(final int number) {
+        final byte[] token = new byte[AccessToken.BYTES];
+        token[0] = (byte) number;
+        return new SegmentAddress(new UUID(9, number), "tcp://" + number, AccessToken.of(token));
+    }
+
+    /** A value with a checksum in Alice's memory. */
+    private long put(final MasterRig at, final String key, final long size) {
+        final PutStartReply.Started started = at.started(MasterRig.ALICE, key, size);
+        at.apply(new ObjectCommand.PutEnd(MasterRig.ALICE, MasterRig.key(key), started.version(), Scope.ALL, true,
+            key.hashCode()));
+        return started.version();
+    }
+
+    private void lend(final MasterRig at, final SegmentAddress address, final SegmentAddress former) {
+        at.ping(MasterRig.ALICE, "h");
+        at.apply(new Mount(MasterRig.ALICE, SnapshotCommands.memory(MasterRig.ALICE, address), former));
+    }
+
+    private void restart() {
+        rig = MasterRig.restored(MasterRig.settings(), before.snapshot(), WAIT_MS);
+    }
+
+    private Returning fetch(final UUID client, final SegmentAddress former) {
+        return rig.apply(new FetchReturning(client, former, 0, 100));
+    }
+
+    private List<Long> ids() {
+        return fetch(MasterRig.ALICE, FORMER).replicas().stream().map(ReturningReplica::replicaId).toList();
+    }
+
+    private List<Boolean> give(final List<Long> ids, final boolean last) {
+        return rig.apply(new ReturnReplicas(MasterRig.ALICE, NOW.segmentId(), ids, last));
+    }
+
+    @Test
+    void shouldTellAnOwnerWhatLayInItsMemoryAndTakeItBack() {
+        lend(before, FORMER, null);
+        final long version = put(before, "a", 3000);
+        put(before, "b", 100);
+        before.put(MasterRig.ALICE, "without a checksum", 100);
+        restart();
+
+        assertFalse(rig.exists("a"), "nobody has said that its bytes are there");
+        final List<ReturningReplica> lying = fetch(MasterRig.ALICE, FORMER).replicas();
+        assertEquals(List.of("0 3000 " + "a".hashCode(), "3072 100 " + "b".hashCode()), lying.stream()
+            .map(one -> one.offset() + " " + one.size() + " " + one.checksum()).toList());
+        lend(rig, NOW, FORMER);
+        assertEquals(List.of(true), give(List.of(lying.getFirst().replicaId()), true));
+
+        assertEquals(version, rig.query("a").version());
+        final ReplicaDescriptor.Memory memory =
+            assertInstanceOf(ReplicaDescriptor.Memory.class, rig.read("a").replicas().getFirst().descriptor());
+        assertEquals(new ReplicaDescriptor.Memory(NOW, 0, 3000), memory, "at its place, by the new way in");
+        assertFalse(rig.exists("b"), "its owner found something else there");
+        assertEquals(3072, rig.stats().memoryUsed());
+    }
+
+    @Test
+    void shouldTellNobodyButWhoHasTheToken() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+
+        assertEquals(Returning.NONE, fetch(MasterRig.BOB, FORMER));
+        assertEquals(Returning.NONE, fetch(MasterRig.ALICE,
+            new SegmentAddress(FORMER.segmentId(), FORMER.endpoint(), AccessToken.NONE)));
+        assertEquals(Returning.NONE, fetch(MasterRig.ALICE, NOW));
+        lend(rig, NOW, new SegmentAddress(FORMER.segmentId(), "", AccessToken.NONE));
+        assertEquals(List.of(false), give(ids(), false), "nor does it take anything from others");
+    }
+
+    @Test
+    void shouldAllocateNothingInTheSegmentUntilItsOwnerIsDone() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+        lend(rig, NOW, FORMER);
+
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.ALICE, "new", 10));
+        assertEquals(List.of(true), give(ids(), true));
+        rig.pass(1);
+        assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+        assertEquals(List.of(false, false), give(List.of(1L, ids().getFirst()), true), "it is done");
+    }
+
+    @Test
+    void shouldOpenTheSegmentOfAnOwnerWhoNeverEnds() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+        final List<Long> ids = ids();
+        lend(rig, NOW, FORMER);
+        rig.passAlive(WAIT_MS);
+
+        assertEquals(List.of(false), give(ids, false), "the time to come back is over");
+        assertEquals(Returning.NONE, fetch(MasterRig.ALICE, FORMER));
+        assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+    }
+
+    @Test
+    void shouldNotTakeBackWhatWasRemovedOrReplacedMeanwhile() {
+        lend(before, FORMER, null);
+        put(before, "removed", 100);
+        put(before, "removed by pattern", 100);
+        put(before, "replaced", 100);
+        put(before, "still there", 100);
+        restart();
+        final List<Long> ids = ids();
+        lend(rig, NOW, FORMER);
+        rig.memory(MasterRig.BOB, "bob's", 10_240);
+        rig.remove("removed", false);
+        rig.removeMatching("", "pattern", false);
+        assertInstanceOf(PutStartReply.Started.class,
+            rig.start(MasterRig.BOB, "replaced", 200, PutOptions.DEFAULT, true));
+
+        assertEquals(List.of(false, false, false, true), give(ids, true));
+        assertFalse(rig.exists("removed"));
+        assertTrue(rig.exists("still there"));
+    }
+
+    @Test
+    void shouldNotTakeBackWhatIsNotKnown() {
+        lend(before, FORMER, null);
+        put(before, "a", 100);
+        restart();
+        lend(rig, NOW, FORMER);
+
+        assertEquals(List.of(false), give(List.of(12345L), false));
+        assertEquals(List.of(false), rig.apply(new ReturnReplicas(MasterRig.BOB, NOW.segmentId(), ids(), false)));
+        assertEquals(List.of(false), rig.apply(new ReturnReplicas(MasterRig.ALICE, FORMER.segmentId(), ids(), true)));
+        assertEquals(List.of(true, false), give(List.of(ids().getFirst(), ids().getFirst()), true), "once");
+    }
+
+    @Test
+    void shouldGiveOutNoVersionOfBefore() {
+        lend(before, FORMER, null);
+        final long last = put(before, "a", 100);
+        restart();
+        lend(rig, NOW, null);
+
+        assertTrue(put(rig, "b", 100) > last);
+    }
+}
