@@ -300,6 +300,7 @@ final class IndexedBackend implements StorageBackend {
                     askWhetherCurrent(pending, owner);
                 }
             }
+            repair(batch);
             medium.persist(batch);
             for (final PendingStore pending : batch) {
                 if (!pending.isUnderWay() && pending.offset() != ExtentAllocator.NO_SPACE) {
@@ -309,6 +310,18 @@ final class IndexedBackend implements StorageBackend {
             commitGood(batch.stream().filter(PendingStore::isUnderWay).toList(), owner);
         } finally {
             logLock.unlock();
+        }
+    }
+
+    /** A log that is written anew says what there is: before anything is persisted that is not published yet. */
+    private void repair(final List<PendingStore> batch) {
+        if (!medium.isDamaged() || batch.stream().noneMatch(PendingStore::isUnderWay)) {
+            return;
+        }
+        try {
+            makeLogDurable();
+        } catch (final RuntimeException | Error e) {
+            DataFile.failAll(batch, e);
         }
     }
 
@@ -329,9 +342,6 @@ final class IndexedBackend implements StorageBackend {
         final List<StoredValue> values = good.stream().map(PendingStore::value).toList();
         try {
             final List<StoredValue> removals = retireAhead(good, owner);
-            if (medium.isDamaged()) {
-                makeLogDurable();
-            }
             medium.record(removals, index.replacedBy(values), values);
         } catch (final RuntimeException | Error e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));

@@ -7,7 +7,10 @@ import io.kvtier.store.StoreException;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** Opens the backend of a directory. <b>Threading:</b> stateless. <b>Blocking:</b> on the disk. */
 public final class StorageBackends {
@@ -31,16 +34,52 @@ public final class StorageBackends {
         DurableNames.createDirectory(options.directory());
         try (Closings open = new Closings()) {
             final StoreLock lock = open.keep(StoreLock.take(options.directory()), StoreLock::close);
-            final ExtentMedium.Opened opened = ExtentMedium.open(options, engine, opener);
-            final Medium medium = open.keep(opened.medium(), Medium::close);
-            final StoredIndex index = new StoredIndex(medium);
-            final List<StoredValue> recovered = index.restore(opened.found(), medium.capacityBytes());
-            final StorageBackend backend = new IndexedBackend(options, lock, medium, index, recovered);
+            DirectoryHeader.refuseOthers(options.directory(), kind);
+            final StorageBackend backend = switch (kind) {
+                case OFFSET_ALLOCATOR -> extents(options, lock, engine, opener);
+                case BUCKET -> files(FileLayout.BUCKET, options, lock, engine, opener);
+                case FILE_PER_KEY -> files(FileLayout.FILE_PER_KEY, options, lock, engine, opener);
+            };
             open.stayOpen();
             return backend;
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
+        }
+    }
+
+    /**
+     * Which backend has made a directory.
+     *
+     * @param directory which need not exist.
+     * @return the backend; empty when none has.
+     */
+    public static Optional<DiskBackend> maker(final Path directory) {
+        return Arrays.stream(DiskBackend.values()).filter(one -> DirectoryHeader.made(directory, one)).findFirst();
+    }
+
+    private static StorageBackend extents(final BackendOptions options, final StoreLock lock,
+        final TransferEngine engine, final FileOpener opener) {
+        final ExtentMedium.Opened opened = ExtentMedium.open(options, engine, opener);
+        // Extents lie within the file, or the index names none.
+        return over(opened.medium(), opened.found(), opened.medium().capacityBytes(), options, lock);
+    }
+
+    private static StorageBackend files(final FileLayout layout, final BackendOptions options, final StoreLock lock,
+        final TransferEngine engine, final FileOpener opener) {
+        final FileMedium.Opened opened = FileMedium.open(layout, options, engine, opener);
+        return over(opened.medium(), opened.found(), Long.MAX_VALUE, options, lock);
+    }
+
+    private static StorageBackend over(final Medium medium, final List<StoredValue> found, final long space,
+        final BackendOptions options, final StoreLock lock) {
+        try (Closings open = new Closings()) {
+            open.keep(medium, Medium::close);
+            final StoredIndex index = new StoredIndex(medium);
+            final StorageBackend backend =
+                new IndexedBackend(options, lock, medium, index, index.restore(found, space));
+            open.stayOpen();
+            return backend;
         }
     }
 }
