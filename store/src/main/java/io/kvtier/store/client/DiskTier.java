@@ -71,7 +71,7 @@ final class DiskTier implements AutoCloseable {
         try (Closings opened = new Closings()) {
             this.engine = opened.keep(engines.files(settings.disk().directIo(), settings.disk().ioThreads()),
                 TransferEngine::close);
-            this.backend = opened.keep(StorageBackends.open(DiskBackend.OFFSET_ALLOCATOR, new BackendOptions(
+            this.backend = opened.keep(StorageBackends.open(backend(settings, engines), new BackendOptions(
                 settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
                 settings.disk().lowWatermark()), engine, engines.opener()), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
@@ -82,6 +82,11 @@ final class DiskTier implements AutoCloseable {
                 : List.of(staging.pool(), lasting));
             opened.stayOpen();
         }
+    }
+
+    private static DiskBackend backend(final DiskSettings settings, final Engines engines) {
+        final DiskBackend said = settings.disk().backend();
+        return said == null ? DiskBackend.from(engines.environment()) : said;
     }
 
     static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,

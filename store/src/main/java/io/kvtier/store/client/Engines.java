@@ -9,6 +9,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Closings;
@@ -65,6 +66,11 @@ final class Engines {
         this.shares = shares;
         this.offload = offload;
         this.closeTimeoutMs = closeTimeoutMs;
+    }
+
+    /** Where settings are looked for that the store was not given. */
+    Environment environment() {
+        return hooks.environment();
     }
 
     /** For a store that shares nothing. */
