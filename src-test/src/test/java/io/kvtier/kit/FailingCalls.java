@@ -40,6 +40,20 @@ public final class FailingCalls {
      */
     public static void each(final Path directory, final Call call, final ObjLongConsumer<Faults> arming,
         final BiFunction<Path, FileOpener, Run> scenario) {
+        assertTrue(runs(directory, call, arming, scenario) > 1, "the scenario makes none of these calls");
+    }
+
+    /**
+     * The same for a scenario that may make none of these calls.
+     *
+     * @param directory of all runs.
+     * @param call      the kind.
+     * @param arming    sets the failure up.
+     * @param scenario  what is run.
+     * @return how many runs there were, the one without a failure included.
+     */
+    public static long runs(final Path directory, final Call call, final ObjLongConsumer<Faults> arming,
+        final BiFunction<Path, FileOpener, Run> scenario) {
         long reached = Long.MAX_VALUE;
         long n = 1;
         for (; n <= reached; n++) {
@@ -59,6 +73,6 @@ public final class FailingCalls {
                 run.whole().run();
             }
         }
-        assertTrue(n > 2, "the scenario makes none of these calls");
+        return n - 1;
     }
 }

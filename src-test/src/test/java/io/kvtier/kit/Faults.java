@@ -19,11 +19,11 @@ import java.util.concurrent.CountDownLatch;
 public final class Faults {
     /** Calls of a file. */
     public enum Call {
-        OPEN, READ, WRITE, SYNC, PREALLOCATE, SIZE, CLOSE
+        OPEN, READ, WRITE, SYNC, PREALLOCATE, SIZE, CLOSE, PUNCH
     }
 
     private static final String[] SYSTEM_CALLS =
-        {"open", "pread", "pwrite", "fdatasync", "fallocate", "statx", "close"};
+        {"open", "pread", "pwrite", "fdatasync", "fallocate", "statx", "close", "fallocate"};
 
     private final Map<Call, Long> counts = new EnumMap<>(Call.class);
     private final List<Failure> failures = new ArrayList<>();

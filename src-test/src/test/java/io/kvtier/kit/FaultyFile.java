@@ -74,6 +74,12 @@ public final class FaultyFile implements BlockFile {
     }
 
     @Override
+    public void punch(final long offset, final long length) {
+        faults.enter(Call.PUNCH, path());
+        real.punch(offset, length);
+    }
+
+    @Override
     public long size() {
         faults.enter(Call.SIZE, path());
         return real.size();

@@ -255,6 +255,18 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
         }
 
         @Override
+        public void punch(final long offset, final long length) {
+            synchronized (PowerLossFiles.this) {
+                final boolean fails = failsNow();
+                keepOld(offset, length);
+                real.punch(offset, length);
+                if (fails) {
+                    checkPower(path());
+                }
+            }
+        }
+
+        @Override
         public long size() {
             synchronized (PowerLossFiles.this) {
                 checkPower(path());

@@ -445,6 +445,17 @@ public final class ConnectConfig {
         }
 
         /**
+         * Sets how values lie in files of the disk.
+         *
+         * @param kind a backend; null for what {@link DiskBackend#VARIABLE} says, which is the default.
+         * @return this.
+         */
+        public Builder diskBackend(final DiskBackend kind) {
+            disk = disk.withBackend(kind);
+            return this;
+        }
+
+        /**
          * Sets when and how far the disk evicts.
          *
          * @param high share above which it evicts; default 0.90.

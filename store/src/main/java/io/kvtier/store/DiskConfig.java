@@ -8,17 +8,20 @@ import java.nio.file.Path;
  * @param directory     where its files are; made when absent. One store at a time may use it. Null when {@code bytes}
  *                      is 0.
  * @param bytes         how much it may hold, 0 for no disk, else at least {@link StoreConfig#UNIT_BYTES}; reserved on
- *                      the disk when the store is opened.
+ *                      the disk when the store is opened, by {@link DiskBackend#OFFSET_ALLOCATOR}; others take it as
+ *                      they need it, and a little more for names.
  * @param highWatermark share of it, more than 0 and at most 1, above which values are evicted.
  * @param lowWatermark  share of it, more than 0 and at most the high one, down to which they are.
  * @param promoteOnHit  whether a value that its store reads from it is copied back to memory.
  * @param directIo      whether it goes past the page cache where the file system can.
  * @param ioThreads     platform threads that do blocking disk calls, 1 to 256.
+ * @param backend       how values lie in its files; null for what {@link DiskBackend#VARIABLE} says. A directory keeps
+ *                      the one that made it.
  */
 public record DiskConfig(Path directory, long bytes, double highWatermark, double lowWatermark, boolean promoteOnHit,
-                         boolean directIo, int ioThreads) {
+                         boolean directIo, int ioThreads, DiskBackend backend) {
     /** No disk. */
-    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, true, 4);
+    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, true, 4, null);
 
     private static final int MAX_IO_THREADS = 256;
 
@@ -48,7 +51,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withRoom(final Path where, final long most) {
-        return new DiskConfig(where, most, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads);
+        return new DiskConfig(where, most, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads, backend);
     }
 
     /**
@@ -59,7 +62,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withWatermarks(final double high, final double low) {
-        return new DiskConfig(directory, bytes, high, low, promoteOnHit, directIo, ioThreads);
+        return new DiskConfig(directory, bytes, high, low, promoteOnHit, directIo, ioThreads, backend);
     }
 
     /**
@@ -69,7 +72,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withPromoteOnHit(final boolean promote) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promote, directIo, ioThreads);
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promote, directIo, ioThreads, backend);
     }
 
     /**
@@ -79,7 +82,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withDirectIo(final boolean direct) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, direct, ioThreads);
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, direct, ioThreads, backend);
     }
 
     /**
@@ -89,6 +92,16 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withIoThreads(final int threads) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, threads);
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, threads, backend);
+    }
+
+    /**
+     * In other files.
+     *
+     * @param kind how values lie in files; null for what {@link DiskBackend#VARIABLE} says.
+     * @return changed settings.
+     */
+    public DiskConfig withBackend(final DiskBackend kind) {
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads, kind);
     }
 }

@@ -234,6 +234,17 @@ public final class StoreConfig {
         }
 
         /**
+         * Sets how values lie in files of the disk.
+         *
+         * @param kind a backend; null for what {@link DiskBackend#VARIABLE} says, which is the default.
+         * @return this.
+         */
+        public Builder diskBackend(final DiskBackend kind) {
+            disk = disk.withBackend(kind);
+            return this;
+        }
+
+        /**
          * Sets when and how far the disk tier evicts.
          *
          * @param high share above which it evicts, more than 0 and at most 1; default 0.90.

@@ -65,6 +65,17 @@ public interface BlockFile extends AutoCloseable {
     void preallocate(long offset, long length);
 
     /**
+     * Gives the disk blocks of a range back, which reads as zeros from then on; the file keeps its size.
+     *
+     * @param offset start, in bytes.
+     * @param length bytes.
+     * @throws ErrnoException EOPNOTSUPP when the file system cannot do that; nothing has changed then.
+     */
+    default void punch(final long offset, final long length) {
+        throw new ErrnoException("fallocate", Errno.EOPNOTSUPP, path());
+    }
+
+    /**
      * The file's size now.
      *
      * @return bytes.

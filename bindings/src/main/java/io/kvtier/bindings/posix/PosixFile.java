@@ -28,6 +28,10 @@ public final class PosixFile implements BlockFile {
     /** struct iovec: base address and length, 8 bytes each. */
     private static final long IOVEC_BYTES = 16;
 
+    // linux/falloc.h.
+    private static final int KEEP_SIZE = 1;
+    private static final int PUNCH_HOLE = 2;
+
     private final String path;
     private final int fd;
     private final int alignment;
@@ -216,6 +220,20 @@ public final class PosixFile implements BlockFile {
             } else {
                 check("fallocate", result, ", offset " + offset + ", length " + length);
             }
+        } finally {
+            references.release();
+        }
+    }
+
+    @Override
+    public void punch(final long offset, final long length) {
+        acquire();
+        try {
+            int result = Libc.fallocate(fd, PUNCH_HOLE | KEEP_SIZE, offset, length);
+            while (result != 0 && Libc.lastErrno() == Errno.EINTR) {
+                result = Libc.fallocate(fd, PUNCH_HOLE | KEEP_SIZE, offset, length);
+            }
+            check("fallocate", result, ", hole at offset " + offset + ", length " + length);
         } finally {
             references.release();
         }

@@ -65,7 +65,7 @@ final class DoctorTest {
         final Map<String, Finding> findings = MadeUpMachine.findings(run);
         for (final String name : List.of("jdk", "flag_native_access", "flag_add_exports", "kernel", "io_uring",
             "locked_memory", "open_files", "huge_pages", "huge_pages_reserved", "numa", "directory", "file_system",
-            "free_space", "direct_io", "udev", "store")) {
+            "free_space", "direct_io", "disk_backend", "udev", "store")) {
             assertEquals(Finding.State.OK, findings.get(name).state(), () -> findings.get(name).toString());
             assertEquals("", findings.get(name).remedy());
         }
@@ -209,6 +209,20 @@ final class DoctorTest {
         machine.volume = null;
         expect("file_system", Finding.State.LIMITED, "mount table unreadable", "--dir");
         expect("udev", Finding.State.ABSENT, "not known which device", "--dir");
+    }
+
+    @Test
+    void shouldTellWhichFilesTheDiskWouldUse() throws IOException {
+        final String variable = "MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR";
+        expect("disk_backend", Finding.State.OK, "offset_allocator_storage_backend, and no values yet", "");
+        machine.environment.put(variable, "bucket_storage_backend");
+        expect("disk_backend", Finding.State.OK, "bucket_storage_backend, and no values yet", "");
+        machine.environment.put(variable, "buckets");
+        expect("disk_backend", Finding.State.BROKEN, "'buckets'", variable);
+        machine.environment.put(variable, "bucket_storage_backend");
+        Files.write(dir.resolve("kv_files.header"), new byte[1]);
+        expect("disk_backend", Finding.State.BROKEN, "has values of file_per_key_storage_backend",
+            "to file_per_key_storage_backend, or name another directory");
     }
 
     @Test

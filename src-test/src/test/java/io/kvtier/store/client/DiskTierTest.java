@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
@@ -14,8 +17,11 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.DataType;
+import io.kvtier.store.DiskBackend;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
@@ -29,7 +35,10 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.Uninterrupted;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -38,12 +47,18 @@ import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a disk does with copies that turn out to be bad, over a master that a test plays. */
 @ExtendWith(LeakCheck.class)
+@ParameterizedClass
+@EnumSource(DiskBackend.class)
 class DiskTierTest {
     private static final int UNIT = 4096;
     private static final int SIZE = UNIT - 100;
@@ -58,6 +73,8 @@ class DiskTierTest {
     private final byte[] bytes = PatternBytes.of(7, SIZE);
     private DiskTier tier;
     private Runnable onUnreadable = () -> { };
+    @Parameter
+    private DiskBackend kind;
 
     /** One that wants the value whatever happens, has it copied down when the test says so, and gives no memory. */
     private final class Played implements Master {
@@ -108,9 +125,14 @@ class DiskTierTest {
     }
 
     private void withTier(final Runnable body) {
-        final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT).ioThreads(1)
+        withTier(null, body);
+    }
+
+    private void withTier(final DiskBackend said, final Runnable body) {
+        final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT).diskBackend(said).ioThreads(1)
             .promoteOnHit(false).build();
-        final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults), Environment.of(Map.of()));
+        final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults),
+            Environment.of(Map.of(DiskBackend.VARIABLE, kind.configName())));
         try (HostRegion region = HostRegion.allocate(NativeTag.TEST, UNIT)) {
             region.segment().asSlice(0, SIZE).copyFrom(MemorySegment.ofArray(bytes));
             try (DiskTier opened = DiskTier.open(DiskSettings.of(config),
@@ -159,6 +181,65 @@ class DiskTierTest {
             assertNotNull(read());
 
             onUnreadable = () -> { };
+            assertEquals(1, tier.values());
+            assertNull(read());
+        });
+    }
+
+    private static String firstFile(final DiskBackend backend) {
+        return switch (backend) {
+            case OFFSET_ALLOCATOR -> "kv_cache.data";
+            case BUCKET -> "kv_buckets.header";
+            case FILE_PER_KEY -> "kv_files.header";
+        };
+    }
+
+    @Test
+    void shouldUseTheFilesThatTheVariableSaysUnlessItIsToldOthers() {
+        withTier(() -> assertTrue(Files.exists(directory.resolve(firstFile(kind)))));
+        for (final DiskBackend said : DiskBackend.values()) {
+            if (said == kind) {
+                withTier(said, () -> { });
+            } else {
+                final StoreException refusal = assertThrows(StoreException.class, () -> withTier(said, () -> { }));
+                assertEquals(ErrorCode.FILE_OPEN_FAIL, refusal.code());
+                assertTrue(refusal.getMessage().contains(said.configName()), refusal.getMessage());
+                assertTrue(refusal.getMessage().contains(kind.configName()), refusal.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void shouldGiveACopyUpWhoseFileIsGone() {
+        assumeTrue(kind != DiskBackend.OFFSET_ALLOCATOR, "its file is open all the time");
+        withTier(() -> {
+            copyDown();
+            try (Stream<Path> files = Files.walk(directory)) {
+                for (final Path file : files.filter(path -> path.toString().matches(".*\\.(bucket|kv)")).toList()) {
+                    Files.delete(file);
+                }
+            } catch (final IOException e) {
+                throw new UncheckedIOException(e);
+            }
+
+            final String problem = read();
+
+            assertTrue(problem.contains("cannot be opened"), problem);
+            assertEquals(0, tier.values());
+        });
+    }
+
+    /** That a process has too many files open says nothing of the copy. */
+    @Test
+    void shouldKeepACopyWhoseFileCannotBeOpenedJustNow() {
+        assumeTrue(kind != DiskBackend.OFFSET_ALLOCATOR, "its file is open all the time");
+        withTier(() -> {
+            copyDown();
+            faults.failNth(Faults.Call.OPEN, 1, Errno.EMFILE);
+
+            final String problem = read();
+
+            assertTrue(problem.contains("cannot be opened"), problem);
             assertEquals(1, tier.values());
             assertNull(read());
         });

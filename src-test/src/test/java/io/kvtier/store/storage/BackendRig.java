@@ -8,6 +8,7 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
@@ -82,7 +83,11 @@ final class BackendRig implements AutoCloseable {
     }
 
     static StorageBackend offsetAllocator(final Setup setup, final TransferEngine engine) {
-        return OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(setup.directory(), setup.capacity(),
+        return of(DiskBackend.OFFSET_ALLOCATOR).open(setup, engine);
+    }
+
+    static Opening of(final DiskBackend kind) {
+        return (setup, engine) -> StorageBackends.open(kind, new BackendOptions(setup.directory(), setup.capacity(),
             setup.high(), setup.low()), engine, setup.files());
     }
 

@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.NotExercised;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -22,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A real file system of 32 MiB, as root can make one. */
 @ExtendWith(LeakCheck.class)
@@ -62,7 +66,11 @@ class FullDiskTest {
     }
 
     private BackendRig.Setup setup(final long units) {
-        return new BackendRig.Setup(BackendRig::offsetAllocator, disk.resolve("store"), units, 1, 1, FileOpener.POSIX,
+        return setup(DiskBackend.OFFSET_ALLOCATOR, units);
+    }
+
+    private BackendRig.Setup setup(final DiskBackend kind, final long units) {
+        return new BackendRig.Setup(BackendRig.of(kind), disk.resolve("store"), units, 1, 1, FileOpener.POSIX,
             true);
     }
 
@@ -115,6 +123,31 @@ class FullDiskTest {
             ledger.stored(after);
         }
         try (BackendRig rig = setup(SMALL_UNITS).open()) {
+            ledger.verify(rig, true);
+        }
+    }
+
+    /** Others have taken what the capacity counts on: what is there makes room, and nobody is told of a failure. */
+    @ParameterizedTest
+    @EnumSource(value = DiskBackend.class, names = {"BUCKET", "FILE_PER_KEY"})
+    void shouldEvictWhenTheDiskIsFullBeforeTheCapacityIs(final DiskBackend kind) {
+        final int count = 100;
+        final Ledger ledger = new Ledger();
+        try (BackendRig rig = setup(kind, LARGE_UNITS).open()) {
+            for (int i = 0; i < count; i++) {
+                ledger.store(rig, true, List.of(Value.of("k" + i, 1, 1 << 20)));
+                assertTrue(rig.has(Value.of("k" + i, 1, 1 << 20)), "value " + i + " has no room");
+            }
+            assertEquals(List.of(), ledger.failures());
+            final List<String> evicted = ledger.owner().evictedKeys();
+            assertTrue(evicted.size() >= count - (DISK_BYTES >> 20), () -> "evicted only " + evicted.size());
+            assertEquals(IntStream.range(0, evicted.size()).mapToObj(i -> "k" + i).toList(), evicted);
+            ledger.owner().allow(victim -> false);
+            assertEquals(List.of(Outcome.NO_SPACE), rig.store(ledger.owner(), true, List.of(
+                Value.of("no", 1, 24 << 20))).stream().map(StorageBackend.Result::outcome).toList());
+            ledger.readAll(rig);
+        }
+        try (BackendRig rig = setup(kind, LARGE_UNITS).open()) {
             ledger.verify(rig, true);
         }
     }

@@ -1,6 +1,7 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
@@ -37,6 +38,12 @@ final class NodeCommand extends ClientCommand {
     @Option(names = "--disk-bytes", paramLabel = "BYTES", defaultValue = "0", converter = ByteSize.class,
         description = "Disk to lend; 0 for none (default: ${DEFAULT-VALUE}).")
     private long diskBytes;
+
+    @Option(names = "--disk-backend", paramLabel = "NAME", converter = DiskBackendName.class,
+        description = "How values lie in files of the disk: offset_allocator_storage_backend (one file), "
+            + "bucket_storage_backend or file_per_key_storage_backend (default: what " + DiskBackend.VARIABLE
+            + " says, else the first).")
+    private DiskBackend diskBackend;
 
     @Option(names = "--gds-file", paramLabel = "FILE", description = "Backing file of GDS offload, an absolute path.")
     private Path gdsFile;
@@ -113,6 +120,7 @@ final class NodeCommand extends ClientCommand {
             || GdsVariables.from(environment).isPresent(), "--memory-bytes, --disk-bytes and --gds-bytes are 0, there "
             + "is no --nof-device, and " + GdsVariables.ENABLED + " is not 1; nothing is lent");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
+        allow(diskBackend == null || diskBytes != 0, "--disk-backend needs --dir and --disk-bytes");
         allow(gdsBytes == 0 == (gdsFile == null), "--gds-file and --gds-bytes need each other");
         allow(gdsTransport == null || gdsBytes != 0, "--gds-transport needs --gds-file and --gds-bytes");
         allow(metricsPort >= 0 && metricsPort <= MAX_PORT, "--metrics-port is " + metricsPort + "; allowed is 0 to "
@@ -130,7 +138,7 @@ final class NodeCommand extends ClientCommand {
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
-            .stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise).open(insecure);
+            .diskBackend(diskBackend).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise).open(insecure);
     }
 
     @Override

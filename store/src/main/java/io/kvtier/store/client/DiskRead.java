@@ -1,6 +1,8 @@
 package io.kvtier.store.client;
 
 import io.kvtier.alloc.HostMemory;
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.BlockHash;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
@@ -52,15 +54,14 @@ final class DiskRead implements Move {
      * @param receiver takes the value.
      * @param alone    whether the caller finishes this read before it starts another.
      */
-    static DiskRead start(final DiskTier tier, final ObjectKey key, final long replicaId, final ReadLease lease,
+    static Move start(final DiskTier tier, final ObjectKey key, final long replicaId, final ReadLease lease,
         final DiskRoom given, final Receiver receiver, final boolean alone) {
         DiskRead read = null;
         try {
             final DiskRoom room = given != null ? given
                 : DiskRoom.take(tier, key, lease.value().version(), lease.value().size());
             read = new DiskRead(tier, key, replicaId, lease, room, receiver);
-            read.transfer = lease.read(room.slice(), alone);
-            return read;
+            return read.begin(alone);
         } catch (final RuntimeException | Error e) {
             // An Error too: no memory is left for staging, say.
             if (read == null) {
@@ -69,6 +70,22 @@ final class DiskRead implements Move {
                 read.end(false);
             }
             throw e;
+        }
+    }
+
+    /** A file that cannot be opened is a copy that cannot be read; only one that is not there any more is given up. */
+    private Move begin(final boolean alone) {
+        try {
+            transfer = lease.read(room.slice(), alone);
+            return this;
+        } catch (final ErrnoException e) {
+            tier.counters().ioErrors.increment();
+            if (e.errno() == Errno.ENOENT) {
+                drop();
+            } else {
+                end(false);
+            }
+            return Move.failed("its file cannot be opened: " + e.getMessage());
         }
     }
 

@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeException;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -11,8 +12,9 @@ import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.WorkKind;
-import io.kvtier.store.storage.OffsetAllocatorBackend;
+import io.kvtier.store.storage.BackendOptions;
 import io.kvtier.store.storage.StorageBackend;
+import io.kvtier.store.storage.StorageBackends;
 import io.kvtier.store.storage.StoredValue;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Registration;
@@ -69,7 +71,7 @@ final class DiskTier implements AutoCloseable {
         try (Closings opened = new Closings()) {
             this.engine = opened.keep(engines.files(settings.disk().directIo(), settings.disk().ioThreads()),
                 TransferEngine::close);
-            this.backend = opened.keep(OffsetAllocatorBackend.open(new OffsetAllocatorBackend.Options(
+            this.backend = opened.keep(StorageBackends.open(backend(settings, engines), new BackendOptions(
                 settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
                 settings.disk().lowWatermark()), engine, engines.opener()), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
@@ -80,6 +82,11 @@ final class DiskTier implements AutoCloseable {
                 : List.of(staging.pool(), lasting));
             opened.stayOpen();
         }
+    }
+
+    private static DiskBackend backend(final DiskSettings settings, final Engines engines) {
+        final DiskBackend said = settings.disk().backend();
+        return said == null ? DiskBackend.from(engines.environment()) : said;
     }
 
     /** Of a client without a shared disk. */

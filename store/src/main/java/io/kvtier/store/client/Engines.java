@@ -12,6 +12,7 @@ import io.kvtier.store.SharedDiskConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.SharedDiskVariables;
+import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Closings;
@@ -71,6 +72,11 @@ final class Engines {
         this.offload = offload;
         this.sharedDisk = sharedDisk;
         this.closeTimeoutMs = closeTimeoutMs;
+    }
+
+    /** Where settings are looked for that the store was not given. */
+    Environment environment() {
+        return hooks.environment();
     }
 
     /** For a store that shares nothing. */

@@ -1,6 +1,5 @@
 package io.kvtier.store.storage;
 
-import io.kvtier.alloc.RegionSlice;
 import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.ErrorCode;
@@ -10,11 +9,11 @@ import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.TransferRequest;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 
 /**
  * The bytes of the backing file, moved by the transfer engine: whole extents where the memory has room for them, since
@@ -62,7 +61,7 @@ final class DataFile implements AutoCloseable {
         final List<Transfer> transfers = new ArrayList<>(batch.size());
         for (final PendingStore pending : batch) {
             if (pending.isUnderWay()) {
-                final Transfer transfer = start(pending);
+                final Transfer transfer = start(pending, () -> access(pending.offset()));
                 if (transfer != null) {
                     writing.add(pending);
                     transfers.add(transfer);
@@ -77,11 +76,9 @@ final class DataFile implements AutoCloseable {
         makeDurable(writing, failuresBefore);
     }
 
-    /** Starts to read a value; see {@link StorageBackend.ReadLease#read}. */
-    Transfer read(final StoredValue value, final RegionSlice target, final boolean alone) {
-        final List<TransferRequest> request = List.of(TransferRequest.read(
-            part(target, value.size()), segment, fileOffset(value.offset())));
-        return alone ? engine.submitAndWaitNext(request) : engine.submit(request);
+    /** The way to the bytes of an extent. */
+    ValueAccess access(final long extentOffset) {
+        return new ValueAccess(engine, segment, BackingFile.HEADER_BYTES + extentOffset, false);
     }
 
     @Override
@@ -89,11 +86,11 @@ final class DataFile implements AutoCloseable {
         segment.close();
     }
 
-    private Transfer start(final PendingStore pending) {
+    /** Null when it could not be started: the value is under way no more. */
+    static Transfer start(final PendingStore pending, final Supplier<ValueAccess> place) {
         try {
             Objects.checkFromIndexSize(0, pending.size(), pending.memory().length());
-            return engine.submit(List.of(TransferRequest.write(part(pending.memory(), pending.size()), segment,
-                fileOffset(pending.offset()))));
+            return place.get().write(pending.memory(), pending.size());
         } catch (final RuntimeException | Error e) {
             // An error too: what was started before it is waited for.
             pending.fail(Outcome.FAILED, e);
@@ -101,7 +98,7 @@ final class DataFile implements AutoCloseable {
         }
     }
 
-    private static void await(final Transfer transfer, final PendingStore pending) {
+    static void await(final Transfer transfer, final PendingStore pending) {
         try {
             transfer.await();
         } catch (final RuntimeException e) {
@@ -120,16 +117,7 @@ final class DataFile implements AutoCloseable {
         }
     }
 
-    private static void failAll(final List<PendingStore> batch, final Throwable why) {
+    static void failAll(final List<PendingStore> batch, final Throwable why) {
         batch.stream().filter(PendingStore::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, why));
-    }
-
-    private static RegionSlice part(final RegionSlice memory, final long size) {
-        final long padded = extentBytes(size);
-        return memory.region().slice(memory.offset(), memory.length() >= padded ? padded : size);
-    }
-
-    private static long fileOffset(final long extentOffset) {
-        return BackingFile.HEADER_BYTES + extentOffset;
     }
 }

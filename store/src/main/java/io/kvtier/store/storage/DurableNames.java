@@ -23,14 +23,24 @@ final class DurableNames {
 
     /** Replaces a name atomically; afterwards a crash finds the new file, never none. */
     static void rename(final Path from, final Path to) {
+        move(from, to);
+        // A rename is in the directory, which is durable only after its own fsync (fsync(2)).
+        sync(to.toAbsolutePath().getParent());
+    }
+
+    /** As {@link #rename}, but a crash may find either name until the directory has been synced. */
+    static void move(final Path from, final Path to) {
         try {
             Files.move(from, to, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (final IOException e) {
             throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "cannot rename " + from + " to " + to, e);
         }
-        // A rename is in the directory, which is durable only after its own fsync (fsync(2)).
-        try (PosixFile directory = PosixFile.open(to.toAbsolutePath().getParent().toString(), OpenMode.READ)) {
-            directory.syncAll();
+    }
+
+    /** Makes the names in a directory durable. */
+    static void sync(final Path directory) {
+        try (PosixFile file = PosixFile.open(directory.toString(), OpenMode.READ)) {
+            file.syncAll();
         }
     }
 
@@ -49,6 +59,14 @@ final class DurableNames {
         } catch (final IOException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot make directory " + directory
                 + "; name a directory that this process may make and write", e);
+        }
+    }
+
+    /** Makes one directory durably, in one that exists; what was there stays. */
+    static void addDirectory(final Path directory) {
+        if (!Files.isDirectory(directory)) {
+            createDirectory(directory);
+            sync(directory.toAbsolutePath().getParent());
         }
     }
 }

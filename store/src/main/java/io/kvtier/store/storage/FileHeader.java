@@ -43,10 +43,14 @@ record FileHeader(Kind kind, long unit, long capacity, UUID storageId, long gene
 
     /** What a file is for. */
     enum Kind {
-        /** "KVTIERDF", the file of {@link OffsetAllocatorBackend}. */
+        /** "KVTIERDF", the file of {@link ExtentMedium}. */
         DISK(0x464452454954564BL, false),
         /** "KVTIERGF", a file of values that go to disk straight from where they are. */
-        GDS(0x464752454954564BL, true);
+        GDS(0x464752454954564BL, true),
+        /** "KVTIERBD", says that a directory has buckets, and which storage they are of. */
+        BUCKETS(0x444252454954564BL, false),
+        /** "KVTIERKD", says that a directory has a file a key, and which storage they are of. */
+        FILES(0x444B52454954564BL, false);
 
         private final long magic;
         private final boolean generations;

@@ -137,6 +137,23 @@ final class IndexLog<R, V> implements AutoCloseable {
         damaged = false;
     }
 
+    /**
+     * Takes room on the disk for records to come, so that they can be appended when it is full. What cannot be had is
+     * not missed before it is needed.
+     *
+     * @param bytes of records.
+     */
+    void reserve(final long bytes) {
+        if (damaged || end + bytes <= zeroedEnd) {
+            return;
+        }
+        try {
+            zeroedEnd = zero(file, zeroedEnd, end + bytes);
+        } catch (final NativeException e) {
+            LOG.log(System.Logger.Level.DEBUG, "index log {0} has no room ahead: {1}", path, e.getMessage());
+        }
+    }
+
     /** Makes what was appended durable. A refusal damages the log: what the kernel still holds of it is unknown. */
     void sync() {
         damaged = true;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A record of the index log of {@link OffsetAllocatorBackend}: a value became durable, or was removed. The body of its
+ * A record of the index log of {@link ExtentMedium}: a value became durable, or was removed. The body of its
  * {@link RecordFrame}:
  *
  * <pre>

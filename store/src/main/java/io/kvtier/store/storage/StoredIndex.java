@@ -1,8 +1,8 @@
 package io.kvtier.store.storage;
 
-import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.store.ObjectKey;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +20,19 @@ final class StoredIndex {
     private static final System.Logger LOG = System.getLogger(StoredIndex.class.getName());
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final ExtentAllocator allocator;
+    private final Room room;
     /** In order of use, the oldest first. */
     private final Map<ObjectKey, Held> values = new LinkedHashMap<>(16, 0.75f, true);
     private final List<StoredValue> resting = new ArrayList<>();
+
+    /** The room that values take. */
+    interface Room {
+        /** A value that was found takes its own; false when another one has it. */
+        boolean take(StoredValue value);
+
+        /** That of values that are gone, durably, is free for others. */
+        void free(List<StoredValue> gone);
+    }
 
     /** A value and its readers; fields are guarded by the lock of the index. */
     static final class Held {
@@ -40,8 +49,8 @@ final class StoredIndex {
         }
     }
 
-    StoredIndex(final ExtentAllocator allocator) {
-        this.allocator = allocator;
+    StoredIndex(final Room room) {
+        this.room = room;
     }
 
     /** Takes in what a log says, oldest first; of several values of one key, or on one range, the youngest stays. */
@@ -54,7 +63,7 @@ final class StoredIndex {
                 final boolean inside = value.offset() >= 0 && value.size() >= 0 && value.size() <= capacity
                     && value.offset() <= capacity - extentBytes(value);
                 if (!inside || values.containsKey(value.key())
-                    || !allocator.markAllocated(value.offset(), extentBytes(value))) {
+                    || !room.take(value)) {
                     LOG.log(System.Logger.Level.WARNING, "stored value {0} version {1} is older than another one in "
                         + "its place and is left out", value.key(), value.version());
                 } else {
@@ -210,19 +219,40 @@ final class StoredIndex {
         }
     }
 
-    /** Gives the extents of removals that are durable now back to the allocator. */
+    /** Gives the room of removals that are durable now back. Blocks on the disk, without the lock. */
     void freeResting() {
+        final List<StoredValue> gone;
         lock.lock();
         try {
-            for (final StoredValue value : resting) {
-                if (!allocator.free(value.offset(), extentBytes(value))) {
-                    throw new IllegalStateException("the allocator does not know the extent of " + value);
-                }
-            }
+            gone = List.copyOf(resting);
             resting.clear();
         } finally {
             lock.unlock();
         }
+        room.free(gone);
+    }
+
+    /** The values that are no longer there when these are published, in order. */
+    List<StoredValue> replacedBy(final List<StoredValue> published) {
+        final Map<ObjectKey, StoredValue> last = new HashMap<>();
+        final List<StoredValue> replaced = new ArrayList<>();
+        lock.lock();
+        try {
+            for (final StoredValue value : published) {
+                final StoredValue before = last.put(value.key(), value);
+                if (before != null) {
+                    replaced.add(before);
+                }
+            }
+            for (final ObjectKey key : last.keySet()) {
+                if (values.containsKey(key)) {
+                    replaced.add(values.get(key).value);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        return replaced;
     }
 
     private void retire(final Held held) {

@@ -1,19 +1,13 @@
 package io.kvtier.store.storage;
 
 import io.kvtier.alloc.RegionSlice;
-import io.kvtier.alloc.Units;
 import io.kvtier.alloc.extent.ExtentAllocator;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
-import io.kvtier.transport.Closings;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Transfer;
-import io.kvtier.transport.TransferEngine;
-import io.kvtier.transport.file.FileOpener;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -21,94 +15,50 @@ import java.util.function.Supplier;
 import org.agrona.CloseHelper;
 
 /**
- * One preallocated file; an {@link ExtentAllocator} says which bytes are taken, a {@link StoredIndex} which value lies
- * where, an {@link IndexLog} makes that survive.
+ * What all backends have in common: a {@link StoredIndex} says which value lies where and in which order they were
+ * used, and a {@link Medium} keeps the bytes and makes the index survive.
  *
- * <p>Order of a store: extent reserved → bytes written → data made durable → record appended and made durable → value
- * published. So a value that can be read survives a crash. Order of a removal: value taken out of the index → record
- * appended → record made durable → extent free for others. So bytes of one value are never found under the name of
- * another, whenever the machine stops; extents whose removal is not durable yet rest.
+ * <p>Order of a store: room reserved → bytes written → data made durable → owner asked → written down, durably → value
+ * published. So a value that can be read survives a crash. Order of a removal: value taken out of the index → that
+ * written down → made durable → room free for others. So bytes of one value are never found under the name of another,
+ * whenever the machine stops; room whose removal is not durable yet rests.
  *
- * <p><b>Threading:</b> thread-safe. {@code logLock} orders the records of the log and what is being stored; it is held
+ * <p><b>Threading:</b> thread-safe. {@code logLock} orders what is written down and what is being stored; it is held
  * across the log's fdatasync, so a removal may wait for a commit, but reads never do: they take only the index's own
  * short lock. Lock order: logLock, then the index's; the owner is asked under logLock, and must not call back.
  */
-public final class OffsetAllocatorBackend implements StorageBackend {
-    private static final System.Logger LOG = System.getLogger(OffsetAllocatorBackend.class.getName());
+final class IndexedBackend implements StorageBackend {
+    private static final System.Logger LOG = System.getLogger(IndexedBackend.class.getName());
     /** A batch of more than this part of the disk drives out what it needs and no more. */
     private static final long LARGE_BATCH = 8;
     private static final int LOG_THREADS = 1;
     private static final int LOG_QUEUE = 4096;
 
-    private final Options options;
+    private final BackendOptions options;
     private final StoreLock directoryLock;
-    private final DataFile data;
-    private final ExtentAllocator allocator;
+    private final Medium medium;
     private final StoredIndex index;
-    private final IndexLog<IndexRecord, StoredValue> log;
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
     private final ReentrantLock logLock = new ReentrantLock();
     private boolean closed;
 
     /**
-     * Settings.
+     * Takes over an open medium.
      *
-     * @param directory     where its files are; made when absent.
-     * @param capacity      bytes for values, at least a unit; rounded down to whole units.
-     * @param highWatermark share of the capacity above which values are evicted.
-     * @param lowWatermark  share down to which they are.
+     * @param options       settings.
+     * @param directoryLock on the directory; closed with this.
+     * @param medium        closed with this.
+     * @param index         of what is in the medium.
+     * @param recovered     what was found, oldest first.
      */
-    public record Options(Path directory, long capacity, double highWatermark, double lowWatermark) {
-    }
-
-    private OffsetAllocatorBackend(final Options options, final StoreLock directoryLock,
-        final TransferEngine engine, final BackingFile file,
-        final IndexLog.Opened<IndexRecord, StoredValue> opened) {
+    IndexedBackend(final BackendOptions options, final StoreLock directoryLock, final Medium medium,
+        final StoredIndex index, final List<StoredValue> recovered) {
         this.options = options;
         this.directoryLock = directoryLock;
-        this.log = opened.log();
-        try (Closings made = new Closings()) {
-            this.allocator = made.keep(DataFile.extents(file.capacity()), ExtentAllocator::close);
-            this.index = new StoredIndex(allocator);
-            this.recovered = index.restore(opened.values(), file.capacity());
-            this.data = DataFile.open(engine, file.path());
-            made.stayOpen();
-        }
-    }
-
-    /**
-     * Opens the backend of a directory, or makes it.
-     *
-     * @param options settings.
-     * @param engine  moves the bytes; stays the caller's, who closes it after this.
-     * @param opener  opens the files that the engine does not.
-     * @return the backend.
-     * @throws io.kvtier.store.StoreException when the directory is in use, cannot be written, has files of another
-     *                                        version or damaged ones, or the disk is full; nothing new is left then.
-     */
-    public static OffsetAllocatorBackend open(final Options options, final TransferEngine engine,
-        final FileOpener opener) {
-        DurableNames.createDirectory(options.directory());
-        try (Closings open = new Closings()) {
-            final StoreLock lock = open.keep(StoreLock.take(options.directory()), StoreLock::close);
-            final long capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
-            if (!Files.exists(options.directory().resolve(BackingFile.FILE_NAME))) {
-                // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
-                // it would be refused ever after.
-                DurableNames.deleteIfExists(options.directory().resolve(IndexLog.FILE_NAME));
-            }
-            final BackingFile file = BackingFile.open(options.directory(), capacity, DataFile.UNIT_BYTES, opener);
-            final IndexLog.Opened<IndexRecord, StoredValue> opened =
-                IndexLog.open(options.directory(), file.storageId(), opener);
-            open.keep(opened.log(), IndexLog::close);
-            final OffsetAllocatorBackend backend = new OffsetAllocatorBackend(options, lock, engine, file, opened);
-            open.stayOpen();
-            return backend;
-        } catch (final NativeException e) {
-            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
-                + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
-        }
+        this.medium = medium;
+        this.index = index;
+        this.recovered = recovered;
     }
 
     @Override
@@ -128,7 +78,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             reserve(batch, owner);
             return null;
         });
-        data.write(batch);
+        medium.write(batch);
         logThread.call(() -> {
             commit(batch, owner);
             return null;
@@ -153,8 +103,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             try {
                 final StoredValue gone = taking.get();
                 if (gone != null) {
-                    append(List.of(IndexRecord.removed(gone)));
-                } else if (log.isDamaged()) {
+                    append(List.of(gone));
+                } else if (medium.isDamaged()) {
                     // It may be in the log all the same: a removal or a store of it was broken off.
                     makeLogDurable();
                 }
@@ -170,12 +120,12 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     @Override
     public long capacityBytes() {
-        return allocator.capacityBytes();
+        return medium.capacityBytes();
     }
 
     @Override
     public long usedBytes() {
-        return allocator.allocatedBytes();
+        return medium.usedBytes();
     }
 
     @Override
@@ -193,7 +143,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             flush();
         } finally {
             // After an error too: another store shall be able to have the directory.
-            CloseHelper.closeAll(logThread, log, data, allocator, directoryLock);
+            CloseHelper.closeAll(logThread, medium, directoryLock);
         }
     }
 
@@ -202,7 +152,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         logThread.call(() -> {
             logLock.lock();
             try {
-                log.rewrite(index.values());
+                medium.rewrite(index.values());
             } finally {
                 logLock.unlock();
             }
@@ -217,24 +167,44 @@ public final class OffsetAllocatorBackend implements StorageBackend {
             for (final PendingStore pending : batch) {
                 final long bytes = DataFile.extentBytes(pending.size());
                 // A value that never fits must not drive others out.
-                needed += bytes <= allocator.capacityBytes() ? bytes : 0;
+                needed += bytes <= medium.capacityBytes() ? bytes : 0;
             }
             keepBelowWatermark(needed, owner);
             for (final PendingStore pending : batch) {
                 reserve(pending, owner);
             }
+            prepare(batch, owner);
         } finally {
             logLock.unlock();
         }
     }
 
+    /** Where the disk is full though the capacity is not used up, others go as if it were. */
+    private void prepare(final List<PendingStore> batch, final Owner owner) {
+        List<PendingStore> left = batch.stream().filter(PendingStore::isUnderWay).toList();
+        try {
+            left = medium.prepare(left);
+            while (!left.isEmpty() && (freeResting() || evict(bytes(left), owner))) {
+                left = medium.prepare(left);
+            }
+            left.forEach(pending -> pending.fail(Outcome.NO_SPACE, null));
+        } catch (final RuntimeException | Error e) {
+            // What was reserved is given back when the batch is committed.
+            left.stream().filter(PendingStore::isUnderWay).forEach(pending -> pending.fail(Outcome.FAILED, e));
+        }
+    }
+
+    private static long bytes(final List<PendingStore> pending) {
+        return pending.stream().mapToLong(one -> DataFile.extentBytes(one.size())).sum();
+    }
+
     private void keepBelowWatermark(final long needed, final Owner owner) {
-        final long capacity = allocator.capacityBytes();
+        final long capacity = medium.capacityBytes();
         // What was removed already makes room before anything else is.
-        if (allocator.allocatedBytes() + needed > options.highWatermark() * capacity) {
+        if (medium.usedBytes() + needed > options.highWatermark() * capacity) {
             freeResting();
         }
-        final long used = allocator.allocatedBytes();
+        final long used = medium.usedBytes();
         if (used + needed > options.highWatermark() * capacity) {
             final double target = options.highWatermark() >= 1 ? capacity : options.lowWatermark() * capacity;
             evict((long) (used + needed - target), owner);
@@ -243,35 +213,34 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     private void reserve(final PendingStore pending, final Owner owner) {
         final long bytes = DataFile.extentBytes(pending.size());
-        if (bytes > allocator.capacityBytes()) {
+        if (bytes > medium.capacityBytes()) {
             pending.fail(Outcome.TOO_LARGE, null);
             return;
         }
         try {
-            pending.reserved(allocator.allocate(bytes));
-            while (pending.offset() == ExtentAllocator.NO_SPACE && (freeResting() || evict(bytes, owner))) {
-                pending.reserved(allocator.allocate(bytes));
+            boolean reserved = medium.reserve(pending);
+            while (!reserved && (freeResting() || evict(bytes, owner))) {
+                reserved = medium.reserve(pending);
+            }
+            if (!reserved) {
+                pending.fail(Outcome.NO_SPACE, null);
             }
         } catch (final RuntimeException | Error e) {
             // What was reserved for others of the batch is given back when they are committed.
             pending.fail(Outcome.FAILED, e);
-            return;
-        }
-        if (pending.offset() == ExtentAllocator.NO_SPACE) {
-            pending.fail(Outcome.NO_SPACE, null);
         }
     }
 
     /** Evicts about so many bytes; false when nothing could be. Afterwards the bytes are free to be allocated. */
     private boolean evict(final long bytes, final Owner owner) {
-        final List<IndexRecord> removals = retire(bytes, owner);
+        final List<StoredValue> removals = retire(bytes, owner);
         append(removals);
         return freeResting() || !removals.isEmpty();
     }
 
     /** Takes the oldest values that may go out of the index, until they make up so many bytes. */
-    private List<IndexRecord> retire(final long bytes, final Owner owner) {
-        final List<IndexRecord> removals = new ArrayList<>();
+    private List<StoredValue> retire(final long bytes, final Owner owner) {
+        final List<StoredValue> removals = new ArrayList<>();
         long retired = 0;
         // Each value is asked about once: those that have to stay are put behind the others.
         int left = index.size();
@@ -294,7 +263,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
                 if (!allowed.get(i)) {
                     index.defer(victim);
                 } else if (index.remove(victim.key(), victim.version()) != null) {
-                    removals.add(IndexRecord.removed(victim));
+                    removals.add(victim);
                     retired += DataFile.extentBytes(victim.size());
                 }
             }
@@ -306,13 +275,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
      * Where there will be no room for another batch like this one, what has to go for it goes with this one's records,
      * so that a full disk needs no durable log for the removals and another for what takes their place.
      */
-    private List<IndexRecord> retireAhead(final List<PendingStore> good, final Owner owner) {
-        long next = 0;
-        for (final PendingStore pending : good) {
-            next += DataFile.extentBytes(pending.size());
-        }
-        final long free = allocator.capacityBytes() - allocator.allocatedBytes();
-        return free >= next || next > allocator.capacityBytes() / LARGE_BATCH ? List.of() : retire(next - free, owner);
+    private List<StoredValue> retireAhead(final List<PendingStore> good, final Owner owner) {
+        final long next = bytes(good);
+        final long free = medium.capacityBytes() - medium.usedBytes();
+        return free >= next || next > medium.capacityBytes() / LARGE_BATCH ? List.of() : retire(next - free, owner);
     }
 
     private boolean freeResting() {
@@ -327,22 +293,35 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     private void commit(final List<PendingStore> batch, final Owner owner) {
         logLock.lock();
         try {
-            final List<PendingStore> good = new ArrayList<>(batch.size());
             for (final PendingStore pending : batch) {
                 // A removal asks the owner first and this backend second. So either the owner knows of it here and
                 // no record is written, or the removal comes for the lock after this and writes a record of its own.
                 if (pending.isUnderWay()) {
                     askWhetherCurrent(pending, owner);
                 }
-                if (pending.isUnderWay()) {
-                    good.add(pending);
-                } else if (pending.offset() != ExtentAllocator.NO_SPACE) {
-                    allocator.free(pending.offset(), DataFile.extentBytes(pending.size()));
+            }
+            repair(batch);
+            medium.persist(batch);
+            for (final PendingStore pending : batch) {
+                if (!pending.isUnderWay() && pending.offset() != ExtentAllocator.NO_SPACE) {
+                    medium.giveBack(pending);
                 }
             }
-            commitGood(good, owner);
+            commitGood(batch.stream().filter(PendingStore::isUnderWay).toList(), owner);
         } finally {
             logLock.unlock();
+        }
+    }
+
+    /** A log that is written anew says what there is: before anything is persisted that is not published yet. */
+    private void repair(final List<PendingStore> batch) {
+        if (!medium.isDamaged() || batch.stream().noneMatch(PendingStore::isUnderWay)) {
+            return;
+        }
+        try {
+            makeLogDurable();
+        } catch (final RuntimeException | Error e) {
+            DataFile.failAll(batch, e);
         }
     }
 
@@ -362,10 +341,8 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
         final List<StoredValue> values = good.stream().map(PendingStore::value).toList();
         try {
-            final List<IndexRecord> records = new ArrayList<>(retireAhead(good, owner));
-            values.forEach(value -> records.add(IndexRecord.stored(value)));
-            append(records);
-            log.sync();
+            final List<StoredValue> removals = retireAhead(good, owner);
+            medium.record(removals, index.replacedBy(values), values);
         } catch (final RuntimeException | Error e) {
             good.forEach(pending -> pending.fail(Outcome.FAILED, e));
             // The records may be on disk or not, so the extents rest until a rewritten log without them is. At once
@@ -381,7 +358,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     }
 
     private void rewriteIfWorthIt() {
-        if (!log.isWorthRewriting()) {
+        if (!medium.isWorthRewriting()) {
             return;
         }
         try {
@@ -395,7 +372,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
     private void repair() {
         try {
-            if (log.isDamaged()) {
+            if (medium.isDamaged()) {
                 makeLogDurable();
             }
         } catch (final RuntimeException e) {
@@ -404,22 +381,22 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         }
     }
 
-    private void append(final List<IndexRecord> records) {
-        if (records.isEmpty()) {
+    private void append(final List<StoredValue> removals) {
+        if (removals.isEmpty()) {
             return;
         }
-        if (log.isDamaged()) {
+        if (medium.isDamaged()) {
             makeLogDurable();
         }
-        log.append(records);
+        medium.append(removals);
     }
 
     /** Afterwards the log on disk says what the index says, and what rested is free. */
     private void makeLogDurable() {
-        if (log.isDamaged() || log.isWorthRewriting()) {
-            log.rewrite(index.values());
+        if (medium.isDamaged() || medium.isWorthRewriting()) {
+            medium.rewrite(index.values());
         } else {
-            log.sync();
+            medium.sync();
         }
         index.freeResting();
     }
@@ -427,6 +404,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
     /** A hold on a value; the index counts it. */
     private final class Lease implements ReadLease {
         private StoredIndex.Held held;
+        private ValueAccess access;
 
         Lease(final StoredIndex.Held held) {
             this.held = held;
@@ -439,7 +417,10 @@ public final class OffsetAllocatorBackend implements StorageBackend {
 
         @Override
         public Transfer read(final RegionSlice target, final boolean alone) {
-            return data.read(held.value(), target, alone);
+            if (access == null) {
+                access = medium.access(held.value());
+            }
+            return access.read(held.value().size(), target, alone);
         }
 
         @Override
@@ -450,6 +431,7 @@ public final class OffsetAllocatorBackend implements StorageBackend {
         @Override
         public void close() {
             if (held != null) {
+                CloseHelper.close(access);
                 index.release(held);
                 held = null;
             }

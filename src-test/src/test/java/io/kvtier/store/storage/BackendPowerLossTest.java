@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PowerLossFiles;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.transport.file.FileOpener;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,20 +16,27 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The power fails at any write or sync, several times in the life of one directory. */
 @ExtendWith(LeakCheck.class)
-class OffsetAllocatorPowerLossTest {
+@ParameterizedClass
+@EnumSource(DiskBackend.class)
+class BackendPowerLossTest {
     private static final int UNIT = Value.UNIT;
     private static final int CAPACITY_UNITS = 24;
 
+    @Parameter
+    private DiskBackend kind;
     @TempDir(factory = MemoryDirectory.class)
     private Path directory;
 
     private BackendRig.Setup setup(final FileOpener files) {
-        return new BackendRig.Setup(BackendRig::offsetAllocator, directory, CAPACITY_UNITS, 1, 1, files, false);
+        return new BackendRig.Setup(BackendRig.of(kind), directory, CAPACITY_UNITS, 1, 1, files, false);
     }
 
     /** Runs until the power fails, or to the end; whatever fails after the cut is not of interest. */

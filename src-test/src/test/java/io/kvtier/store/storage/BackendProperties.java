@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -30,7 +30,7 @@ import net.jqwik.api.Tuple;
 import net.jqwik.api.constraints.IntRange;
 
 /** Any sequence of calls and restarts does what a map in order of use does. */
-class OffsetAllocatorBackendProperties {
+class BackendProperties {
     private static final int UNIT = Value.UNIT;
     private static final int UNITS = 24;
     private static final int KEYS = 10;
@@ -60,21 +60,18 @@ class OffsetAllocatorBackendProperties {
             .ofMinSize(1).ofMaxSize(60);
     }
 
-    @Property(tries = 150, edgeCases = EdgeCasesMode.NONE)
+    @Property(tries = 240, edgeCases = EdgeCasesMode.NONE)
     void doesWhatAMapInOrderOfUseDoes(@ForAll("steps") final List<Step> steps,
-        @ForAll @IntRange(min = 6, max = 10) final int high) throws IOException {
+        @ForAll @IntRange(min = 6, max = 10) final int high, @ForAll final DiskBackend kind) throws IOException {
         final Path directory = MemoryDirectory.create();
         try {
             LeakCheck.around(() -> {
-                try (World world = new World(directory, high / 10.0)) {
+                try (World world = new World(kind, directory, high / 10.0)) {
                     steps.forEach(world::step);
                 }
             });
         } finally {
-            for (final String name : List.of("LOCK", "kv_cache.data", "index.log")) {
-                Files.deleteIfExists(directory.resolve(name));
-            }
-            Files.delete(directory);
+            Directories.delete(directory);
         }
     }
 
@@ -89,8 +86,8 @@ class OffsetAllocatorBackendProperties {
         private BackendRig rig;
         private long version;
 
-        World(final Path directory, final double high) {
-            setup = new BackendRig.Setup(BackendRig::offsetAllocator, directory, UNITS, high, high / 2,
+        World(final DiskBackend kind, final Path directory, final double high) {
+            setup = new BackendRig.Setup(BackendRig.of(kind), directory, UNITS, high, high / 2,
                 FileOpener.POSIX, false);
             owner.allow(victim -> !pinned.contains(victim.key()));
             rig = setup.open();

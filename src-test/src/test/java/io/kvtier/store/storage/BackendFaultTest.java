@@ -1,6 +1,7 @@
 package io.kvtier.store.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.kvtier.alloc.HostRegion;
@@ -16,6 +17,7 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.StorageBackend.Item;
@@ -35,21 +37,27 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every call to the disk fails once, one after the other: what was reported holds all the same. */
 @ExtendWith(LeakCheck.class)
-class OffsetAllocatorFaultTest {
+@ParameterizedClass
+@EnumSource(DiskBackend.class)
+class BackendFaultTest {
     private static final int UNIT = Value.UNIT;
     private static final int CAPACITY_UNITS = 12;
 
+    @Parameter
+    private DiskBackend kind;
     @TempDir(factory = MemoryDirectory.class)
     private Path directory;
 
     private BackendRig.Setup setup(final Path where, final FileOpener files) {
-        return new BackendRig.Setup(BackendRig::offsetAllocator, where, CAPACITY_UNITS, 1, 1, files, false);
+        return new BackendRig.Setup(BackendRig.of(kind), where, CAPACITY_UNITS, 1, 1, files, false);
     }
 
     /** Stores, evicts, replaces, removes, reads and restarts; goes on after a failure as a host would. */
@@ -111,7 +119,7 @@ class OffsetAllocatorFaultTest {
     }
 
     private static List<Path> temporaryFiles(final Path where) {
-        try (Stream<Path> all = Files.list(where)) {
+        try (Stream<Path> all = Files.walk(where)) {
             return all.filter(path -> path.toString().endsWith(".tmp")).toList();
         } catch (final IOException e) {
             throw new AssertionError(e);
@@ -119,17 +127,20 @@ class OffsetAllocatorFaultTest {
     }
 
     private void failEach(final Call call, final ObjLongConsumer<Faults> arming) {
-        FailingCalls.each(directory, call, arming, (where, files) -> {
+        final long runs = FailingCalls.runs(directory, call, arming, (where, files) -> {
             final Ledger ledger = new Ledger();
             return new FailingCalls.Run(ledger.failures(), () -> {
                 scenario(where, files, ledger);
                 verify(where, ledger);
             });
         });
+        // Only a file that some values stay in has holes.
+        assertTrue(runs > 1 || call == Call.PUNCH && kind != DiskBackend.BUCKET,
+            "the scenario makes none of these calls");
     }
 
     @ParameterizedTest
-    @EnumSource(value = Call.class, names = {"OPEN", "READ", "WRITE", "SYNC", "PREALLOCATE", "SIZE", "CLOSE"})
+    @EnumSource(value = Call.class, names = {"OPEN", "READ", "WRITE", "SYNC", "PREALLOCATE", "SIZE", "CLOSE", "PUNCH"})
     void shouldHoldWhatItReportedWhenACallFailsWithAnInputOutputError(final Call call) {
         failEach(call, (faults, n) -> faults.failNth(call, n, Errno.EIO));
     }
@@ -199,7 +210,10 @@ class OffsetAllocatorFaultTest {
         verify(directory, ledger);
     }
 
-    /** The kernel tells of a lost write once: whoever asks next is told that all is well. */
+    /**
+     * The kernel tells of a lost write once: whoever asks next is told that all is well. A batch with files of its own
+     * asks for itself.
+     */
     @Test
     void shouldFailEveryBatchThatWasWritingWhenASyncIsRefused() throws InterruptedException {
         final ModelOwner owner = new ModelOwner();
@@ -214,8 +228,9 @@ class OffsetAllocatorFaultTest {
                 assertEquals(Outcome.FAILED,
                     rig.store(owner, true, List.of(Value.of("refused", 1, UNIT))).getFirst().outcome());
             }
-            assertEquals(Outcome.FAILED, slow.join().getFirst().outcome());
-            assertEquals(UNIT, rig.backend().usedBytes());
+            final boolean shared = kind == DiskBackend.OFFSET_ALLOCATOR;
+            assertEquals(shared ? Outcome.FAILED : Outcome.STORED, slow.join().getFirst().outcome());
+            assertEquals(shared ? UNIT : 2 * UNIT, rig.backend().usedBytes());
 
             rig.storeAll(owner, List.of(Value.of("slow", 1, UNIT), Value.of("refused", 1, UNIT)));
         }
@@ -263,19 +278,14 @@ class OffsetAllocatorFaultTest {
     /** What a process finds that is started after this one has died just now. */
     private void verifyImage(final Path where, final Ledger ledger) {
         final Path image = directory.resolve("image");
-        try (Stream<Path> files = Files.list(where)) {
-            Files.createDirectories(image);
+        try (Stream<Path> files = Files.walk(where)) {
             for (final Path file : files.filter(path -> !path.endsWith("LOCK")).toList()) {
-                Files.copy(file, image.resolve(file.getFileName()));
+                Files.copy(file, image.resolve(where.relativize(file).toString()));
             }
             try (BackendRig rig = setup(image, FileOpener.POSIX).open()) {
                 ledger.verify(rig, true);
             }
-            try (Stream<Path> copies = Files.list(image)) {
-                for (final Path copy : copies.toList()) {
-                    Files.delete(copy);
-                }
-            }
+            Directories.delete(image);
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
@@ -21,20 +22,27 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A process that stores, evicts and removes is killed at a random point, again and again on one directory. */
 @ExtendWith(LeakCheck.class)
-class OffsetAllocatorKillTest {
+@ParameterizedClass
+@EnumSource(DiskBackend.class)
+class BackendKillTest {
     private static final int UNITS = 64;
     private static final int ROUNDS = 10;
     private static final int MOST_LINES = 300;
     private static final long SEED = 20_260_731L;
 
+    @Parameter
+    private DiskBackend kind;
     @TempDir(factory = MemoryDirectory.class)
     private Path directory;
 
-    private static BackendRig.Setup setup(final Path where) {
-        return new BackendRig.Setup(BackendRig::offsetAllocator, where, UNITS, 1, 1, FileOpener.POSIX, false);
+    private static BackendRig.Setup setup(final DiskBackend kind, final Path where) {
+        return new BackendRig.Setup(BackendRig.of(kind), where, UNITS, 1, 1, FileOpener.POSIX, false);
     }
 
     /** The process that is killed: says on its standard output what it is about to do and what it was told. */
@@ -55,7 +63,7 @@ class OffsetAllocatorKillTest {
 
         public static void main(final String[] arguments) {
             final Victim victim = new Victim(Long.parseLong(arguments[1]), Long.parseLong(arguments[2]));
-            try (BackendRig rig = setup(Path.of(arguments[0])).open()) {
+            try (BackendRig rig = setup(DiskBackend.valueOf(arguments[3]), Path.of(arguments[0])).open()) {
                 while (true) {
                     victim.work(rig);
                 }
@@ -98,7 +106,7 @@ class OffsetAllocatorKillTest {
             final int lines = 1 + random.nextInt(MOST_LINES);
             final String where = "seed " + SEED + ", round " + round + ", killed after " + lines + " lines";
             stored += killAfter(lines, ledger, random.nextLong(), round * 1_000_000L);
-            try (BackendRig rig = setup(directory).open()) {
+            try (BackendRig rig = setup(kind, directory).open()) {
                 ledger.verify(rig, true);
                 ledger.adopt(rig);
             } catch (final AssertionError | RuntimeException e) {
@@ -114,7 +122,7 @@ class OffsetAllocatorKillTest {
         final Process process = new ProcessBuilder(Commands.javaCommand(List.of("-XX:TieredStopAtLevel=1", "-Xmx128m",
             "--enable-native-access=ALL-UNNAMED", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
             "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow"), Victim.class,
-            directory.toString(), Long.toString(seed), Long.toString(version)))
+            directory.toString(), Long.toString(seed), Long.toString(version), kind.name()))
             .redirectError(ProcessBuilder.Redirect.DISCARD).start();
         int count = 0;
         int stored = 0;
