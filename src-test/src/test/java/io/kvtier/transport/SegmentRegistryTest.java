@@ -72,6 +72,27 @@ class SegmentRegistryTest {
     }
 
     @Test
+    void shouldOpenAFileAnewWithDescriptorsOfItsOwn() throws IOException {
+        final Path path = Files.write(directory.resolve("f"), PatternBytes.of(1, BYTES));
+        final String name = path.toUri().toString();
+        final String real = path.toRealPath().toString();
+        final TransferEngine engine = posixEngine();
+        final Segment first = engine.openSegment(name);
+        final int one = OpenDescriptors.of(real).size();
+        final Segment anew = engine.openSegmentAnew(name);
+        assertEquals(2 * one, OpenDescriptors.of(real).size());
+        final Segment shared = engine.openSegment(name);
+        assertEquals(2 * one, OpenDescriptors.of(real).size(), "nobody else gets them");
+        first.close();
+        shared.close();
+        assertEquals(one, OpenDescriptors.of(real).size());
+        assertArrayEquals(PatternBytes.of(1, BYTES), read(engine, anew));
+        engine.close();
+        assertEquals(List.of(), OpenDescriptors.of(real), "the engine closes what is left");
+        assertThrows(IllegalStateException.class, () -> engine.openSegmentAnew(name));
+    }
+
+    @Test
     void shouldGoOnSharingTheNewFileWhenTheOldOneOfItsNameIsClosed() {
         final SegmentRegistry registry = new SegmentRegistry();
         final OpenSegment old = registry.share(segment("file:///s", 1), () -> segment("file:///s", 1));

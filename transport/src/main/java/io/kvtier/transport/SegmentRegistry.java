@@ -54,6 +54,23 @@ final class SegmentRegistry {
         return fresh;
     }
 
+    /**
+     * Opens what is shared with nobody and found by nobody, whatever is open under its name.
+     *
+     * @param opener opens it.
+     */
+    OpenSegment own(final Supplier<OpenSegment> opener) {
+        lock.lock();
+        try {
+            checkOpen();
+        } finally {
+            lock.unlock();
+        }
+        final OpenSegment fresh = opener.get();
+        publish(null, fresh);
+        return fresh;
+    }
+
     /** Gives one owner's share back; the last one closes. */
     void giveBack(final OpenSegment segment) {
         lock.lock();
@@ -123,7 +140,9 @@ final class SegmentRegistry {
             if (fresh != null && !late) {
                 fresh.addOwners(1);
                 open.add(fresh);
-                current.put(name, fresh);
+                if (name != null) {
+                    current.put(name, fresh);
+                }
             }
         } finally {
             lock.unlock();

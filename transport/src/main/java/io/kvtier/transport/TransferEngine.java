@@ -136,6 +136,20 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     /**
+     * Opens a segment that needs no token, with descriptors of its own, whoever has the same name open: for one that is
+     * opened because something is wrong with those that are.
+     *
+     * @param address as of {@link #openSegment(String)}.
+     * @return the segment, to be closed.
+     * @throws IllegalArgumentException when the address has none of the forms.
+     * @throws io.kvtier.bindings.NativeException when the segment cannot be opened; trying again tries again.
+     */
+    public Segment openSegmentAnew(final String address) {
+        final SegmentTarget target = new SegmentTarget(SegmentAddress.parse(address), null, AccessToken.NONE);
+        return new Segment(this, registry, registry.own(() -> opened(target, null)));
+    }
+
+    /**
      * Makes a region addressable as a segment. The region stays the caller's, who closes it after the segment.
      *
      * @param name   a name that no other region has.

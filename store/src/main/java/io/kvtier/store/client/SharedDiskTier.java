@@ -40,7 +40,7 @@ final class SharedDiskTier implements AutoCloseable {
     private final OpenFiles open;
     private final DistributedDiskReader reader;
     private final DistributedPageBackend pages;
-    /** Milliseconds for a write, as the master said last. */
+    /** Milliseconds for a write, as the master said last; 0 until the files were looked at: nothing is begun then. */
     private volatile long writeMs;
     /** Whose the files are; null until they were looked at. */
     private volatile String cluster;
@@ -85,7 +85,6 @@ final class SharedDiskTier implements AutoCloseable {
                 e.getMessage());
             return;
         }
-        writeMs = terms.writeMs();
         if (!terms.clusterId().equals(cluster)) {
             boolean good = false;
             try {
@@ -97,6 +96,8 @@ final class SharedDiskTier implements AutoCloseable {
                 }
             }
         }
+        // Not before: until then it is not known whether these are the right files to write to.
+        writeMs = terms.writeMs();
     }
 
     private void prepare(final String name) {

@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.storage.BlockHash;
@@ -60,7 +61,8 @@ final class SharedRead implements Move {
             }
             started = true;
             return this;
-        } catch (final StoreException e) {
+        } catch (final StoreException | NativeException e) {
+            // Also that there is no memory for staging: another replica may do.
             return Move.failed(String.valueOf(e.getMessage()));
         } finally {
             if (!started) {

@@ -221,6 +221,25 @@ class DistributedDiskReaderTest {
         assertArrayEquals(value(content), read(place, 0, SIZE, true));
     }
 
+    /** Else all would go on failing on it for as long as there is always one who does. */
+    @Test
+    void shouldOpenAFileAnewAlthoughAnotherReadIsStillOnTheOldOne() throws InterruptedException {
+        read(place, 0, SIZE, true);
+        final int before = OpenDescriptors.of(place.filePath()).size();
+        try (Faults.Gate gate = faults.blockNext(Faults.Call.READ)) {
+            final MemorySegment target = arena.allocate(SIZE);
+            final DistributedDiskReader.Read slow = reader.start(place, 0, List.of(target), 0, false);
+            gate.awaitEntered();
+            faults.failNth(Faults.Call.READ, 1, Errno.EIO);
+            assertThrows(StoreException.class, () -> read(place, 0, SIZE, true));
+            assertArrayEquals(value(content), read(place, 0, SIZE, true));
+            assertEquals(2 * before, OpenDescriptors.of(place.filePath()).size());
+            gate.release();
+            slow.await();
+        }
+        assertEquals(before, OpenDescriptors.of(place.filePath()).size());
+    }
+
     @Test
     void shouldCloseAFileOnlyWhenItsLastReadHasEnded() throws IOException {
         try (Faults.Gate gate = faults.blockNext(Faults.Call.READ)) {

@@ -8,6 +8,8 @@ import io.kvtier.kit.Faults;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.Mounts;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.storage.shared.SharedDiskHealth.Finding;
 import io.kvtier.store.storage.shared.SharedDiskHealth.State;
@@ -114,6 +116,20 @@ class SharedDiskHealthTest {
             && finding.remedy().contains("MOONCAKE_DISTRIBUTED_ROOT_DIR"), finding::toString);
         Files.writeString(missing, "a file");
         assertTrue(only(claim(missing), "folder", State.BROKEN).found().contains("not a folder"));
+    }
+
+    /** A folder of a mount whose server is gone is not one that does not exist. */
+    @Test
+    void shouldSayThatTheMountDoesNotAnswer() {
+        files = new ForwardingFileSystem(files) {
+            @Override
+            public Status status(final String path) {
+                throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "Transport endpoint is not connected");
+            }
+        };
+        final Finding finding = only(claim(folder), "folder", State.BROKEN);
+        assertTrue(finding.found().contains("not connected") && finding.remedy().contains("mount it again"),
+            finding::toString);
     }
 
     @Test

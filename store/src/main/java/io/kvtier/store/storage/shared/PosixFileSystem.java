@@ -91,7 +91,8 @@ public final class PosixFileSystem implements FileSystemAdapter {
 
     private Segment segment(final String path) {
         try {
-            return engine.openSegment(Path.of(path).toUri().toString());
+            // Anew: one that is opened after a failure must not get the descriptors that others still fail on.
+            return engine.openSegmentAnew(Path.of(path).toUri().toString());
         } catch (final NativeException | TransferException e) {
             throw cannotOpen(path, e);
         }

@@ -132,7 +132,15 @@ public final class SharedDiskHealth {
 
     private boolean isThere() {
         final String name = "folder";
-        if (!Files.exists(folder)) {
+        final FileSystemAdapter.Status status;
+        try {
+            status = files.status(layout.rootDir());
+        } catch (final StoreException e) {
+            // As of a mount whose server is gone; to the JDK such a folder does not exist.
+            add(name, State.BROKEN, e.getMessage(), "unmount it and mount it again");
+            return false;
+        }
+        if (status == null) {
             add(name, State.BROKEN, folder + " does not exist", "mount the shared file system, make the folder on it "
                 + "once (mkdir -p " + folder + "), or name another one (" + ROOT_DIR + ')');
             return false;
