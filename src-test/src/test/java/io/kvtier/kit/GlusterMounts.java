@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * GlusterFS of one brick, configured by hand, on a loopback port: no daemon that manages, nothing that other tests
@@ -113,15 +112,11 @@ public final class GlusterMounts extends SharedMounts {
             () -> process.failure("does not serve " + at));
     }
 
-    /** A port below those that the kernel gives to whoever asks for any, so that nobody takes it meanwhile. */
-    private static int freePort() {
-        while (true) {
-            final int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
-            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (final IOException e) {
-                continue;
-            }
+    /** Nobody takes it meanwhile who names none. */
+    private static int freePort() throws IOException {
+        try (ServerSocket socket =
+            Ports.anywhere(port -> new ServerSocket(port, 1, InetAddress.getLoopbackAddress()))) {
+            return socket.getLocalPort();
         }
     }
 

@@ -33,6 +33,19 @@ public abstract class SharedMounts implements AutoCloseable {
         return directory.resolve("second");
     }
 
+    /**
+     * The first words of a command that sees one of the mounts at a place where others see another one, as the nodes of
+     * a cluster do: in a mount namespace of its own.
+     *
+     * @param mount {@link #first()} or {@link #second()}.
+     * @param at    a folder.
+     * @return words, to be followed by those of the command.
+     */
+    public static List<String> seenAt(final Path mount, final Path at) {
+        return List.of("unshare", "--mount", "sh", "-c", "mount --bind \"$0\" \"$1\" && shift && exec \"$@\"",
+            mount.toString(), at.toString());
+    }
+
     /** Ends the process that holds the data, without a word; both mounts stay, and have nobody behind them. */
     public abstract void killServer();
 

@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.FaultyFiles;
+import io.kvtier.kit.Ports;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
@@ -14,7 +15,6 @@ import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
@@ -23,16 +23,16 @@ final class Cluster implements AutoCloseable {
     /** Long enough for a busy machine, short enough to be waited for. */
     static final long LEASE_MS = 1_000;
 
-    /** Not of those that the system gives to whoever names none: between two masters somebody could get the port. */
-    private static final int FIRST_PORT = 20_000;
-    private static final int LAST_PORT = 32_000;
-
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private MasterServer master;
     private Devices devices = Devices.CUDA;
 
     Cluster(final MasterSettings settings) {
-        startMaster(settings);
+        try {
+            master = Ports.anywhere(port -> start(settings, port));
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Clients that join from now on have these GPUs. */
@@ -52,25 +52,8 @@ final class Cluster implements AutoCloseable {
             MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 
-    private void startMaster(final MasterSettings settings) {
-        for (int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);; port++) {
-            try {
-                startMaster(settings, port);
-                return;
-            } catch (final UncheckedIOException e) {
-                if (port >= LAST_PORT) {
-                    throw e;
-                }
-            }
-        }
-    }
-
-    private void startMaster(final MasterSettings settings, final int port) {
-        try {
-            master = MasterServer.start(RpcServerConfig.loopback(port), settings);
-        } catch (final IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    private static MasterServer start(final MasterSettings settings, final int port) throws IOException {
+        return MasterServer.start(RpcServerConfig.loopback(port), settings);
     }
 
     int port() {
@@ -81,7 +64,11 @@ final class Cluster implements AutoCloseable {
     void restartMaster(final MasterSettings settings) {
         final int port = port();
         master.close();
-        startMaster(settings, port);
+        try {
+            master = start(settings, port);
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     void closeMaster() {

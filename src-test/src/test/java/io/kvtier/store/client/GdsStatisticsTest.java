@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
@@ -16,6 +19,7 @@ import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import io.kvtier.transport.HostDetour;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -100,6 +104,34 @@ class GdsStatisticsTest {
         assertEquals(GdsWork.NONE, owner.masterStats().gds().told().work());
         assertTrue(owner.get(KEY, StoreContract.room(VALUE.length)).hit());
         awaitWork(owner, new GdsWork(0, 0, 0, 1, BYTES, 0, 0, 0, 0, 0));
+    }
+
+    /** One that does not know reports, for one. */
+    @Test
+    void shouldGoOnAndLeaveInGoodOrderWhereTheMasterTakesNoReports() {
+        final ConnectConfig config = cluster.config().name("owner").memoryBytes(UNIT).shm(false).gds(gds("owner"))
+            .build();
+        final FaultyLink link = new FaultyLink(config);
+        final AtomicInteger refused = new AtomicInteger();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (exchange.command() instanceof GdsCommand.ReportGdsWork) {
+                    refused.incrementAndGet();
+                    throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, "no such method");
+                }
+                return exchange.pass();
+            }
+        });
+        final ConnectedStore reader = cluster.join(other -> other.name("reader").shm(false));
+        try (ConnectedStore owner = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            Threads.awaitUntil(() -> refused.get() > 1, refused::get);
+            StoreContract.put(owner, KEY, VALUE);
+            assertTrue(owner.get(KEY, StoreContract.room(VALUE.length)).hit());
+            assertEquals(1, reader.masterStats().gds().counts().onlyPuts());
+        }
+        assertEquals(List.of(), listed(reader));
+        assertEquals(0, reader.masterStats().memoryCapacity(), "what it lent was taken back");
     }
 
     @Test

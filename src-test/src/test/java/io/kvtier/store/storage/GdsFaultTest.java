@@ -26,6 +26,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import java.util.logging.Level;
@@ -257,6 +258,8 @@ class GdsFaultTest {
             final StoredExtent heard = GdsRig.stored(Value.of("slow", 1, UNIT), slow.extent(), 2);
             final GdsLease early = rig.acquire(heard);
             assertTrue(early.isStillValid(), "who has the master's word may read it");
+            final AtomicInteger told = new AtomicInteger();
+            rig.storage().whenInDoubt(told::incrementAndGet);
             final StoredExtent lost = putWithFailingSync(rig, faults);
 
             assertFalse(rig.has(lost));
@@ -266,6 +269,14 @@ class GdsFaultTest {
             rig.assertReadable(safe, before);
             assertFalse(slow.commit(false, 0), "it was written before the sync that failed");
             slow.close();
+            rig.storage().flush();
+            // The master, which counts it as complete, is asked before anything else comes to its place.
+            assertEquals(1, told.get());
+            assertEquals(2 * UNIT, rig.storage().usedBytes());
+            final UnsettledExtent doubt = rig.storage().unsettled(2).getFirst();
+            assertEquals(List.of(lost.extent(), lost.version(), lost.replicaId()),
+                List.of(doubt.extent(), doubt.version(), doubt.replicaId()));
+            assertFalse(rig.storage().settle(doubt, Verdict.complete(lost.replicaId(), lost.version())));
             rig.storage().flush();
             assertEquals(UNIT, rig.storage().usedBytes());
             final StoredExtent again = rig.put(Value.of("lost", 2, UNIT), 4);

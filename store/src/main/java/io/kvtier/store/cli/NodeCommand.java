@@ -1,13 +1,17 @@
 package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.client.ConnectedStore;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.GdsVariables;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import org.agrona.CloseHelper;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -21,6 +25,8 @@ import picocli.CommandLine.Option;
             + "must not be mounted. All processes of the store reach it by the same path. Its values go with the node.",
         "Exit status: 0 ended when asked, 1 failed, 2 wrong use."})
 final class NodeCommand extends ClientCommand {
+    private static final int MAX_PORT = 65_535;
+
     @Option(names = "--memory-bytes", paramLabel = "BYTES", defaultValue = "1G", converter = ByteSize.class,
         description = "Memory to lend; 0 for none (default: ${DEFAULT-VALUE}).")
     private long memoryBytes;
@@ -81,6 +87,11 @@ final class NodeCommand extends ClientCommand {
             + "0.0.0.0 or ::).")
     private String advertise;
 
+    @Option(names = "--metrics-port", paramLabel = "PORT", defaultValue = "0",
+        description = "Port of this host alone on which metrics of the shared disk are got over HTTP (/metrics); 0 for "
+            + "none (default: ${DEFAULT-VALUE}).")
+    private int metricsPort;
+
     @Option(names = "--insecure", description = "Do without a secret, wherever it listens.")
     private boolean insecure;
 
@@ -104,6 +115,8 @@ final class NodeCommand extends ClientCommand {
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
         allow(gdsBytes == 0 == (gdsFile == null), "--gds-file and --gds-bytes need each other");
         allow(gdsTransport == null || gdsBytes != 0, "--gds-transport needs --gds-file and --gds-bytes");
+        allow(metricsPort >= 0 && metricsPort <= MAX_PORT, "--metrics-port is " + metricsPort + "; allowed is 0 to "
+            + MAX_PORT);
         allow(!isNameless(), "--tls-truststore needs --tls-keystore: others call a node, too");
         if (name != null) {
             config.name(name);
@@ -123,11 +136,26 @@ final class NodeCommand extends ClientCommand {
     @Override
     int run(final ConnectedStore store) throws InterruptedException {
         final StopSignals signals = StopSignals.listen();
-        print("kvtier node ready: " + String.join(" ", store.addresses()));
-        console().out().flush();
-        signals.await();
-        say("ending");
+        final NodeMetrics metrics = metrics(store);
+        try {
+            print("kvtier node ready: " + String.join(" ", store.addresses()));
+            console().out().flush();
+            signals.await();
+            say("ending");
+        } finally {
+            CloseHelper.close(metrics);
+        }
         store.close();
         return Main.DONE;
+    }
+
+    /** Null where none are wanted. */
+    private NodeMetrics metrics(final ConnectedStore store) {
+        try {
+            return metricsPort == 0 ? null : NodeMetrics.start(metricsPort, () -> store.stats().sharedDisk());
+        } catch (final IOException e) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "--metrics-port " + metricsPort + " cannot be had ("
+                + e.getMessage() + "); name another one, or 0 for none");
+        }
     }
 }

@@ -104,6 +104,7 @@ final class GdsTier implements AutoCloseable {
             Engines.gdsFile(engine, config).close();
             this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
+            storage.whenInDoubt(work::wake);
             opened.stayOpen();
         }
     }
@@ -171,7 +172,7 @@ final class GdsTier implements AutoCloseable {
     /** Takes the file back, which is closed by now. */
     void unmount() {
         // What was done since the last report is counted among what is past.
-        reports.tell(counters.sums(), GdsState.UNKNOWN);
+        tellQuietly(GdsState.UNKNOWN);
         master.apply(new GdsCommand.UnregisterGdsStorage(clientId, storage.storageId(), storage.generation()));
     }
 
@@ -264,9 +265,9 @@ final class GdsTier implements AutoCloseable {
     }
 
     /** A master that does not hear of it hears the next time; that it does not answer, the pings say. */
-    private void reportQuietly() {
+    private void tellQuietly(final GdsState state) {
         try {
-            report();
+            reports.tell(counters.sums(), state);
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.DEBUG, "the master could not be told what was done with {0}: {1}",
                 config.file(), e.getMessage());
@@ -280,7 +281,7 @@ final class GdsTier implements AutoCloseable {
             try {
                 if (reportDue) {
                     reportDue = false;
-                    reportQuietly();
+                    tellQuietly(state());
                 }
                 if (due || again) {
                     due = false;

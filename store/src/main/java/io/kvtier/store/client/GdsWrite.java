@@ -29,6 +29,8 @@ final class GdsWrite implements AutoCloseable {
     private final ObjectKey key;
     private final GdsReservation room;
     private boolean accepted;
+    private long version;
+    private long replicaId;
     private int mounts;
     private boolean alone;
     private boolean doubtful;
@@ -41,9 +43,9 @@ final class GdsWrite implements AutoCloseable {
     }
 
     /** The command that offers the room for a put that has started; its answer is to be told, whatever it is. */
-    AddGdsReplicaStart besides(final long version) {
+    AddGdsReplicaStart besides(final long ofVersion) {
         offer();
-        return new AddGdsReplicaStart(tier.clientId(), key, version, tier.extent(room.extent()));
+        return new AddGdsReplicaStart(tier.clientId(), key, ofVersion, tier.extent(room.extent()));
     }
 
     /** The command that starts a put in this room alone; its answer is to be told, whatever it is. */
@@ -59,15 +61,21 @@ final class GdsWrite implements AutoCloseable {
     }
 
     /** What the master said to {@link #besides}. */
-    void answered(final long version, final BatchResult<Long> answer) {
+    void answered(final long ofVersion, final BatchResult<Long> answer) {
         if (answer.failure() != null) {
             failed(answer.failure());
         } else if (answer.outcome() == AddGdsReplicaStart.STALE) {
             room.declined();
         } else {
-            room.accepted(version, answer.outcome());
-            accepted = true;
+            accepted(ofVersion, answer.outcome());
         }
+    }
+
+    private void accepted(final long itsVersion, final long itsReplicaId) {
+        room.accepted(itsVersion, itsReplicaId);
+        accepted = true;
+        version = itsVersion;
+        replicaId = itsReplicaId;
     }
 
     /** What the master said to {@link #alone}. */
@@ -78,8 +86,7 @@ final class GdsWrite implements AutoCloseable {
         }
         for (final Replica replica : started.replicas()) {
             if (replica.type() == ReplicaType.GDS) {
-                room.accepted(started.version(), replica.id());
-                accepted = true;
+                accepted(started.version(), replica.id());
             }
         }
         if (!accepted) {
@@ -163,6 +170,8 @@ final class GdsWrite implements AutoCloseable {
         committed = true;
         if (!room.commit(checksummed, checksum)) {
             LOG.log(System.Logger.Level.DEBUG, "{0} was dropped from the GDS file before its put had ended", key);
+            // If not by the master, because a sync has failed that may have lost it, then the master does not know.
+            tier.forget(key, version, replicaId);
             return;
         }
         (alone ? tier.counters().onlyPuts : tier.counters().puts).increment();

@@ -20,7 +20,6 @@ import io.kvtier.store.storage.shared.SharedDiskHealth;
 import io.kvtier.store.storage.shared.SharedFileSystems;
 import io.kvtier.store.storage.shared.SystemHost;
 import io.kvtier.transport.Closings;
-import java.util.List;
 import java.util.UUID;
 
 /**

@@ -111,6 +111,13 @@ final class Families {
             .dataPoint(InfoDataPointSnapshot.builder().labels(labels(labels)).build()).build());
     }
 
+    /** A histogram without labels. */
+    void histogram(final String name, final String help, final Distribution value) {
+        add(name, HistogramSnapshot.builder().name(name).help(help).dataPoint(HistogramDataPointSnapshot.builder()
+            .sum(value.sum()).classicHistogramBuckets(ClassicHistogramBuckets.of(value.bounds(), value.counts()))
+            .build()).build());
+    }
+
     /** Histograms, by the value of a label. */
     void histograms(final String name, final String help, final String label,
         final Map<String, Distribution> values) {

@@ -23,7 +23,8 @@ public sealed interface GdsCommand<R> extends Command<R> {
      * another generation, takes the place of the one before, with all that is in it. The same file of another client is
      * taken from that one, with all that the master knows to be in it: its process has ended, though the master may not
      * know that yet. Refused with UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken for dead, until it has
-     * pinged.
+     * pinged, and from one whose file another client has registered that became known after it: that one has the file
+     * open now.
      *
      * @param clientId its owner.
      * @param storage  the file.

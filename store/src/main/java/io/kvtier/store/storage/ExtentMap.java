@@ -335,13 +335,13 @@ final class ExtentMap implements AutoCloseable {
         });
     }
 
-    /** A sync has failed; returns how many values that could be read are lost by it. */
+    /** A sync has failed; returns how many values are lost by it, which the master counts as complete: it is asked. */
     int lost() {
         return ask(() -> {
             failedSyncs++;
             final List<ExtentEntry> lost = extents.values().stream()
                 .filter(entry -> entry.state == State.COMMITTED && !entry.inIndex).toList();
-            lost.forEach(this::drop);
+            lost.forEach(entry -> moveLast(entry, State.UNSETTLED));
             return lost.size();
         });
     }

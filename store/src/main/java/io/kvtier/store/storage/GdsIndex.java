@@ -41,6 +41,7 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
     private final IndexLog<ExtentRecord, StoredExtent> log;
     private final Runnable syncValues;
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-gds-index").unstarted(this::run);
+    private volatile Runnable doubt = () -> { };
     private List<ExtentEntry> stored = new ArrayList<>();
     private List<ExtentEntry> removed = new ArrayList<>();
     /** Passes: those that somebody wants, have begun, have ended; the last two differ by at most one. */
@@ -68,6 +69,11 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         this.map = map;
         this.log = log;
         this.syncValues = syncValues;
+    }
+
+    /** Who is told that the master is to be asked about extents; must not block. */
+    void whenInDoubt(final Runnable told) {
+        doubt = told;
     }
 
     /** From now on the map's changes are written down. */
@@ -256,15 +262,16 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
     private void makeDurable() {
         final Throwable why = attempt(syncValues);
         if (why != null) {
-            final int dropped = map.lost();
-            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + dropped
-                + " of them are dropped, because nobody knows which bytes the disk of " + log.path() + " has", why);
+            final int given = map.lost();
+            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + given
+                + " of them are given up, because nobody knows which bytes the disk of " + log.path() + " has", why);
             lock.lock();
             try {
                 lost = why;
             } finally {
                 lock.unlock();
             }
+            doubt.run();
         }
     }
 

@@ -360,6 +360,7 @@ class GdsReplicasTest {
         putAlone("k", 0);
         final GdsStorageSpec tooLarge =
             new GdsStorageSpec(FILE, GENERATION + 1, "", (16L << 40) + UNIT, 10 * UNIT, 10 * UNIT);
+        rig.ping(MasterRig.BOB, "h");
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.ALICE, tooLarge));
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new GdsCommand.RegisterGdsStorage(MasterRig.BOB, tooLarge));
         assertTrue(rig.exists("k"));
@@ -415,6 +416,7 @@ class GdsReplicasTest {
     void shouldAdoptWhatAFileHasThatAnotherClientHadBefore() {
         register(MasterRig.ALICE, spec(10, 10, 10));
         final List<Long> before = adopt(value("a", 5, 0), value("b", 6, 1));
+        rig.ping(MasterRig.BOB, "h");
         register(MasterRig.BOB, spec(10, 10, 10));
         assertFalse(rig.exists("b"), "it is Bob's file");
         final long id = rig.apply(new GdsCommand.AdoptGdsReplicas(MasterRig.BOB, List.of(value("a", 5, 0)))).getFirst();

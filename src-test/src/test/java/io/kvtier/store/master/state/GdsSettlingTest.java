@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.GdsCommand;
@@ -142,5 +143,43 @@ class GdsSettlingTest {
         assertEquals(List.of(new GdsDrop(3 * UNIT, replica.id())), drops());
         assertEquals(Ack.STALE, rig.end(MasterRig.ALICE, "k", started.version(), Scope.GDS));
         rig.assertEmpty();
+    }
+
+    /** A put that its writer has long given up begins where something else lies by then, which is dropped. */
+    @Test
+    void shouldSayWhatWasDroppedAlsoWhenAPutBeginsThereLate() {
+        final long version = rig.started(MasterRig.ALICE, "k", 100).version();
+        final long id = add("k", version, 3);
+        assertEquals(Ack.OK, rig.end(MasterRig.ALICE, "k", version));
+        rig.remove("k", true);
+        final GdsDrop drop = new GdsDrop(3 * UNIT, id);
+        assertEquals(List.of(drop), drops());
+        final PutStartReply.Started late = (PutStartReply.Started) rig.apply(new ObjectCommand.CreateGdsOnlyObject(
+            new ObjectCommand.PutStart(MasterRig.ALICE, 1, MasterRig.key("late"), 100, PutOptions.DEFAULT, false),
+            extent(3, 1)));
+        assertEquals(List.of(drop), drops(), "its owner may not have heard of it");
+        rig.advance(MasterRig.RELEASE_MS);
+        final GdsDrop second = new GdsDrop(3 * UNIT, late.replicas().getFirst().id());
+        assertEquals(List.of(drop, second), drops());
+        final GdsCommand.GdsDrops all = rig.apply(new GdsCommand.FetchGdsDrops(MasterRig.ALICE, 100, 0));
+        assertEquals(List.of(),
+            rig.apply(new GdsCommand.FetchGdsDrops(MasterRig.ALICE, 100, all.last())).extents());
+    }
+
+    /** Its process had the file before: what it sent then comes when another one has it. */
+    @Test
+    void shouldLeaveAFileWithTheClientThatCameLast() {
+        rig.ping(MasterRig.CAROL, "h");
+        final GdsCommand.RegisterGdsStorage again =
+            new GdsCommand.RegisterGdsStorage(MasterRig.CAROL, GdsReplicasTest.spec(10, 10, 10));
+        assertEquals(Ack.OK, rig.apply(again));
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            new GdsCommand.RegisterGdsStorage(MasterRig.ALICE, GdsReplicasTest.spec(10, 10, 10)));
+        assertEquals(List.of(MasterRig.CAROL), rig.apply(new GdsCommand.GdsStorages()).stream()
+            .map(GdsCommand.GdsStorageInfo::clientId).toList());
+        rig.silence(MasterRig.CAROL);
+        rig.passAlive(MasterRig.CLIENT_TTL_MS + 1);
+        assertEquals(Ack.OK, rig.apply(new GdsCommand.RegisterGdsStorage(MasterRig.ALICE,
+            GdsReplicasTest.spec(10, 10, 10))), "nobody has it any more");
     }
 }

@@ -10,12 +10,15 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.SoftPin;
 import io.kvtier.store.config.MasterSettings;
-import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.PageCommand.PageOutcome;
+import io.kvtier.store.protocol.PageCommand;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What goes from the shared files to make room, and when its pages are used again. */
 @ExtendWith(LeakCheck.class)
@@ -72,6 +75,38 @@ class PageEvictionTest {
                 pages.rig.passAlive(LEASE_MS);
             }
             assertEquals("v7", left(pages, 8).getLast());
+        }
+    }
+
+    /**
+     * Four values of seven pages each, in memory too. One of four pages more is above the watermark, 31.68 of 32, and
+     * two of the four make room down to the low one, 18: the oldest that are not leased lose their pages.
+     */
+    @ParameterizedTest
+    @CsvSource({"'', '1 1 2 2'", "v0 v1 v2 v3, '2 2 2 2'", "v1, '1 2 1 2'", "v0 v1, '2 2 1 1'"})
+    void shouldDropThePagesOfTheOldestThatAreNotLeased(final String leased, final String replicas) {
+        try (PageRig pages = new PageRig(PageRig.pages(0.99, 0.4275, false, NONE))) {
+            for (int i = 0; i < 4; i++) {
+                pages.shared(ALICE, "v" + i, 7);
+            }
+            Stream.of(leased.split(" ")).filter(key -> !key.isEmpty()).forEach(pages.rig::read);
+            allocate(pages, "x", 4 * PAGE);
+            assertEquals(replicas, Stream.of("v0", "v1", "v2", "v3").map(key ->
+                String.valueOf(pages.rig.query(key).replicas().size())).collect(Collectors.joining(" ")));
+        }
+    }
+
+    @Test
+    void shouldLoseWhatIsInTheSharedFilesAloneAndUseItsPagesAgain() {
+        try (PageRig pages = new PageRig(PageRig.pages(0.99, 0.4275, false, NONE))) {
+            for (int i = 0; i < 4; i++) {
+                pages.sharedAlone(ALICE, "v" + i, 7);
+            }
+            allocate(pages, "x", 4 * PAGE);
+            assertEquals(List.of("v2", "v3"), left(pages, 4));
+            assertEquals(2, pages.rig.stats().pages().evictions());
+            pages.rig.passAlive(LEASE_MS);
+            assertEquals(PageOutcome.ALLOCATED, allocate(pages, "y", 7 * PAGE));
         }
     }
 

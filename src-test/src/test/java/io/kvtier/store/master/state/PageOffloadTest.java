@@ -14,14 +14,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.PutOutcome;
 import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command.Ack;
-import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
-import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.PageCommand.PageAllocation;
+import io.kvtier.store.protocol.PageCommand;
+import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.List;
@@ -178,6 +181,32 @@ class PageOffloadTest {
             assertEquals(Ack.OK, stored(pages, second, pages.allocated(BOB, second)));
             assertEquals(2, pages.usedPages());
             assertEquals(0, rig.stats().heldReplicas());
+        }
+    }
+
+    /** The value that is copied cannot go yet, but will: who wants its place in the quota waits and is not refused. */
+    @Test
+    void shouldCountWhatIsCopiedAtPutAsRoomToComeInAQuota() {
+        final MasterSettings plain = MasterRig.settings();
+        try (PageRig pages = new PageRig(new MasterSettings(plain.eviction(), plain.leaseMs(), true,
+            plain.diskRetryMs(), plain.liveness(), plain.pins(), plain.tasks(), true, plain.strategy(),
+            PageRig.pages(1, 0, true, NONE)))) {
+            final MasterRig rig = pages.rig;
+            rig.apply(new AdminCommand.SetQuota("default", 2 * PAGE));
+            rig.put(ALICE, "k", 2 * PAGE, IN_BOB);
+            assertEquals(new PutStartReply.NoSpace(true), rig.start(ALICE, "g", PAGE));
+            final OffloadTask task = task(rig);
+            assertEquals(Ack.OK, stored(pages, task, pages.allocated(BOB, task)));
+            assertEquals(2, rig.query("k").replicas().size());
+            rig.put(ALICE, "g", PAGE, IN_ALICE);
+            assertEquals(List.of(ReplicaType.DISTRIBUTED_DISK), types(rig, "k"));
+            rig.remove("g", true);
+            final long second = rig.put(ALICE, "g", 2 * PAGE, IN_BOB);
+            assertEquals(new PutStartReply.NoSpace(true), rig.start(ALICE, "h", PAGE));
+            rig.remove("g", true);
+            assertEquals(new PutStartReply.Taken(PutOutcome.ALREADY_EXISTS), rig.start(ALICE, "k", PAGE));
+            rig.put(ALICE, "h", 2 * PAGE, IN_ALICE);
+            assertTrue(second > 0 && rig.exists("h"), "nothing is counted twice of what was removed meanwhile");
         }
     }
 

@@ -20,19 +20,25 @@ final class Clients {
     /** In the order of the last sign of life: a client that gives one goes to the end, and nothing else moves it. */
     private final Map<UUID, Client> known = new LinkedHashMap<>();
 
+    /** The number of the client that became known last. */
+    private long last;
+
     /** Those that were taken for dead and have not been told so yet; the latest of them. */
     private final Set<UUID> expired = new LinkedHashSet<>();
 
     private static final class Client {
         private final UUID id;
+        /** Rising in the order in which clients became known. */
+        private final long number;
         private String name = "";
         private String host = "";
         private String endpoint = "";
         private long lastMs;
         private boolean lends;
 
-        Client(final UUID id) {
+        Client(final UUID id, final long number) {
             this.id = id;
+            this.number = number;
         }
     }
 
@@ -72,10 +78,17 @@ final class Clients {
 
     private Client seen(final UUID clientId, final long nowMs) {
         final Client old = known.remove(clientId);
-        final Client client = old == null ? new Client(clientId) : old;
+        final Client client = old == null ? new Client(clientId, ++last) : old;
         known.put(clientId, client);
         client.lastMs = nowMs;
         return client;
+    }
+
+    /** Whether a client became known before another one that is known now, or is not known at all. */
+    boolean isBefore(final UUID clientId, final UUID other) {
+        final Client one = known.get(clientId);
+        final Client two = known.get(other);
+        return two != null && (one == null || one.number < two.number);
     }
 
     /** The one instance of an id that all records share. */

@@ -43,9 +43,23 @@ final class GdsCommands {
 
     private Ack register(final GdsCommand.RegisterGdsStorage register, final long nowMs) {
         clients.checkLender(register.clientId());
+        checkLatest(register.clientId(), register.storage().storageId());
         tiers.gds().register(register.clientId(), clients.host(register.clientId()), register.storage());
         clients.appeared(register.clientId(), nowMs);
         return Ack.OK;
+    }
+
+    /**
+     * A file is locked by the process that has it open, and a process pings before it opens one: whoever pinged first
+     * last has it. What an earlier one has sent may come late, and nobody would tell the one that has the file.
+     */
+    private void checkLatest(final UUID clientId, final UUID storageId) {
+        final UUID holder = tiers.gds().ownerOf(storageId);
+        if (holder != null && !holder.equals(clientId) && clients.isBefore(clientId, holder)) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "GDS storage " + storageId
+                + " is that of client " + holder + ", which came after client " + clientId + " and has its file open; "
+                + "close that one, and open the file again");
+        }
     }
 
     private Ack unregister(final GdsCommand.UnregisterGdsStorage gone) {
@@ -118,7 +132,7 @@ final class GdsCommands {
             return AdoptGdsReplicas.REFUSED;
         }
         final PlacedReplica replica = entry.residency(Medium.GDS) != null ? null
-            : storage.mark(tiers.catalogue().nextReplicaId(), entry, value.size(), value.extent());
+            : storage.markAgain(tiers.catalogue().nextReplicaId(), entry, value.size(), value.extent());
         if (replica == null) {
             tiers.catalogue().removeIfEmpty(entry);
             return AdoptGdsReplicas.REFUSED;

@@ -7,6 +7,8 @@ import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import org.agrona.collections.Long2ObjectHashMap;
@@ -27,8 +29,8 @@ final class GdsStorage {
     private final boolean forAll;
     /** What is marked, by its first byte. */
     private final Long2ObjectHashMap<PlacedReplica> byOffset = new Long2ObjectHashMap<>();
-    /** The last drop of each range that the owner has not said is free. */
-    private final Long2ObjectHashMap<GdsDrop> dropAt = new Long2ObjectHashMap<>();
+    /** The drops at each first byte that the owner has not said he has carried out. */
+    private final Long2ObjectHashMap<List<GdsDrop>> dropsAt = new Long2ObjectHashMap<>();
     private long puts;
     private long onlyPuts;
     private long adopted;
@@ -47,7 +49,7 @@ final class GdsStorage {
         this.spec = spec;
         this.segment = segment;
         this.tier = tier;
-        this.drops = new NumberedDrops<>(numbers, gone -> dropAt.remove(gone.offset(), gone));
+        this.drops = new NumberedDrops<>(numbers, this::carriedOut);
         this.effects = effects;
     }
 
@@ -85,25 +87,31 @@ final class GdsStorage {
         return byOffset.get(offset);
     }
 
-    /** Marks a range for an object; null when something is known to lie there. */
+    /**
+     * Marks a range for an object; null when something is known to lie there. Who puts something there has freed it
+     * before; drops that he has not acknowledged stay nevertheless. They do him no harm, since they name others, and
+     * when a put that comes late is one that he has long given up, what lies there now may be what they name.
+     */
     PlacedReplica mark(final long replicaId, final ObjectEntry owner, final long size, final GdsExtent extent) {
         final PlacedReplica replica = segment.mark(replicaId, owner, size, extent.offset(), extent.bytes());
         if (replica != null) {
             byOffset.put(extent.offset(), replica);
-            cancelDrop(extent.offset());
         }
         return replica;
     }
 
     /**
-     * The owner still has what was dropped there, and it is his again under another id. If he did not hear of that id
-     * he would take the drop for one of what he has, and free what is complete here.
+     * Marks a range for what its owner has there already; null as above. It was dropped there, perhaps, and is his
+     * again under another id: if he did not hear of that id he would take the drop for one of what he has, and free
+     * what is complete here.
      */
-    private void cancelDrop(final long offset) {
-        final GdsDrop drop = dropAt.remove(offset);
-        if (drop != null) {
-            drops.cancel(drop);
+    PlacedReplica markAgain(final long replicaId, final ObjectEntry owner, final long size, final GdsExtent extent) {
+        final PlacedReplica replica = mark(replicaId, owner, size, extent);
+        final List<GdsDrop> before = replica == null ? null : dropsAt.remove(extent.offset());
+        if (before != null) {
+            before.forEach(drops::cancel);
         }
+        return replica;
     }
 
     /** A range was unmarked. */
@@ -112,8 +120,16 @@ final class GdsStorage {
         if (segment.isReadable()) {
             final GdsDrop drop = new GdsDrop(replica.offset(), replica.id());
             drops.add(drop);
-            dropAt.put(replica.offset(), drop);
+            dropsAt.computeIfAbsent(replica.offset(), any -> new ArrayList<>(1)).add(drop);
             effects.workQueued(segment.clientId(), WorkKind.GDS_DROPS);
+        }
+    }
+
+    private void carriedOut(final GdsDrop drop) {
+        final List<GdsDrop> there = dropsAt.get(drop.offset());
+        there.remove(drop);
+        if (there.isEmpty()) {
+            dropsAt.remove(drop.offset());
         }
     }
 

@@ -77,7 +77,8 @@ final class GdsStorages {
         }
     }
 
-    private UUID ownerOf(final UUID storageId) {
+    /** Whose file that is; null when nobody has registered it. */
+    UUID ownerOf(final UUID storageId) {
         for (final Map.Entry<UUID, GdsStorage> entry : registered.entrySet()) {
             if (entry.getValue().storageId().equals(storageId)) {
                 return entry.getKey();

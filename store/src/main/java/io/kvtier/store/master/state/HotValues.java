@@ -19,8 +19,8 @@ import java.util.UUID;
  *
  * <p>A value waits in the queue, is given to one client, and leaves when anybody asks for memory for it; what becomes
  * of it then is known to {@link Promotions}. One that was given and not begun in the time in which a client is taken
- * for dead goes back into the queue, as often as a few times; so does at once what a client had that is gone. Nothing is
- * pinned here: what goes meanwhile is passed over when it is its turn.
+ * for dead goes back into the queue, as often as a few times; so does at once what a client had that is gone. Nothing
+ * is pinned here: what goes meanwhile is passed over when it is its turn.
  */
 final class HotValues {
     /** How often a value is given to clients that do not begin it. */
@@ -71,8 +71,7 @@ final class HotValues {
         final MasterSettings.Promotion when = settings.pages().promotion();
         if (!when.onHit() || entry.residency(Medium.DISTRIBUTED_DISK) == null
             || hits.read(entry.key()) < when.threshold() || !isWanted(entry, entry.record().version())
-            || waiting.containsKey(entry.key())
-            || given.containsKey(entry.key())) {
+            || waiting.containsKey(entry.key()) || given.containsKey(entry.key())) {
             return;
         }
         if (waiting.size() + given.size() >= when.queueLimit() || clients.isEmpty() || isMemoryFull(entry)) {

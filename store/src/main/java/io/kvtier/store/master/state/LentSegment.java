@@ -130,12 +130,12 @@ final class LentSegment {
         return replicas;
     }
 
-    /** Takes note of ranges here that rest, or do no more. */
-    void rests(final int more) {
+    /** Takes note of bytes here that rest, or do no more. */
+    void rests(final long more) {
         resting += more;
     }
 
-    /** Ranges that will be free in time. */
+    /** Bytes of ranges that will be free in time; a range has some. */
     long resting() {
         return resting;
     }

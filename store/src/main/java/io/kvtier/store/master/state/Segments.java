@@ -231,7 +231,7 @@ final class Segments implements AutoCloseable {
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
             resting.add(replica);
-            rests(replica, 1);
+            rests(replica, replica.allocated());
         } else {
             freeNow(replica);
         }
@@ -246,16 +246,16 @@ final class Segments implements AutoCloseable {
         }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
             final PlacedReplica rested = resting.remove();
-            rests(rested, -1);
+            rests(rested, -rested.allocated());
             freeNow(rested);
             woken = true;
         }
         return woken;
     }
 
-    private void rests(final PlacedReplica replica, final int more) {
-        replica.segment().rests(more);
-        totals.get(replica.segment().medium()).resting += more;
+    private void rests(final PlacedReplica replica, final long bytes) {
+        replica.segment().rests(bytes);
+        totals.get(replica.segment().medium()).resting += bytes;
     }
 
     /** Whether ranges of a medium, or whole segments, rest that will be free in time. */

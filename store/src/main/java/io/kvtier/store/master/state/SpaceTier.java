@@ -124,7 +124,7 @@ final class SpaceTier {
 
     private void refund(final PlacedReplica replica) {
         if (medium == Medium.MEMORY) {
-            if (replica.isLeaving()) {
+            if (replica.isOffloading()) {
                 tenants.leaving(replica.owner().key().tenant(), -replica.size());
             }
             tenants.refund(replica.owner().key().tenant(), replica.size());
@@ -338,9 +338,7 @@ final class SpaceTier {
             return;
         }
         final boolean stays = replica.isKeptAfterOffload();
-        if (!replica.isStaying()) {
-            tenants.leaving(replica.owner().key().tenant(), -replica.size());
-        }
+        tenants.leaving(replica.owner().key().tenant(), -replica.size());
         if (replica.isHeld()) {
             return;
         }
@@ -364,6 +362,8 @@ final class SpaceTier {
         if (copied != null) {
             hold(copied);
             offloads.queue(copied, true, nowMs);
+            // It does not go, but can when it has been copied: who wants room in a quota waits until then.
+            tenants.leaving(entry.key().tenant(), copied.size());
             effects.workQueued(copied.segment().clientId(), WorkKind.OFFLOADS);
         }
     }
