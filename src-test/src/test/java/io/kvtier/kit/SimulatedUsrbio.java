@@ -44,6 +44,7 @@ import java.util.stream.Stream;
  * are real, shared memory is a mapped file, entries are carried out when they are waited for (the last first), and a
  * wait in vain takes no time but moves the clock. Everything is under one lock.
  */
+@SuppressWarnings("restricted")
 public final class SimulatedUsrbio implements AutoCloseable {
     /** Offsets of the header's structs, as a C compiler lays them out; not those of the code under test. */
     private static final long IOV_ID = 16;

@@ -73,6 +73,12 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
         }
         assertEquals(0, read(FILE_BYTES, 10).length);
         assertEquals(0, read(FILE_BYTES + 100L * BLOCK, 7 * BLOCK).length);
+        for (int seed = 0; seed < 10; seed++) {
+            // In any order: a block behind the end may be heard of last.
+            simulated.faults().random(seed);
+            assertArrayEquals(Arrays.copyOfRange(content, FILE_BYTES - BLOCK - 3, FILE_BYTES),
+                read(FILE_BYTES - BLOCK - 3, DEPTH * BLOCK));
+        }
     }
 
     @Test

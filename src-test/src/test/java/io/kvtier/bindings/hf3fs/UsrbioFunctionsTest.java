@@ -33,10 +33,14 @@ class UsrbioFunctionsTest {
     private Path directory;
 
     @SuppressWarnings("restricted")
-    private static String wrong(final SymbolLookup library) throws Throwable {
-        final MemorySegment text = (MemorySegment) Linker.nativeLinker().downcallHandle(
-            library.find("echo_wrong").orElseThrow(), FunctionDescriptor.of(ValueLayout.ADDRESS)).invokeExact();
-        return text.reinterpret(1 << 12).getString(0);
+    private static String wrong(final SymbolLookup library) {
+        try {
+            final MemorySegment text = (MemorySegment) Linker.nativeLinker().downcallHandle(
+                library.find("echo_wrong").orElseThrow(), FunctionDescriptor.of(ValueLayout.ADDRESS)).invokeExact();
+            return text.reinterpret(1 << 12).getString(0);
+        } catch (final Throwable e) {
+            throw new AssertionError(e);
+        }
     }
 
     private NativeLibrary compiled() throws Exception {
@@ -52,7 +56,7 @@ class UsrbioFunctionsTest {
     }
 
     @Test
-    void shouldPassEveryArgumentAsTheCompilerExpectsIt() throws Throwable {
+    void shouldPassEveryArgumentAsTheCompilerExpectsIt() throws Exception {
         final NativeLibrary library = compiled();
         assertTrue(library.availability().available(), library.availability().reason());
         final UsrbioFunctions functions = new UsrbioFunctions(library.symbols());

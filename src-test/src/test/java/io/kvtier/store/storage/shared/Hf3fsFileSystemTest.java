@@ -353,7 +353,8 @@ class Hf3fsFileSystemTest {
                     throw new AssertionError("an engine for nothing");
                 }));
             assertEquals(ErrorCode.INVALID_PARAMS, refused.code());
-            for (final String part : List.of(SharedDiskVariables.FS_TYPE, library.reason(), library.remedy(), "posix")) {
+            for (final String part : List.of(SharedDiskVariables.FS_TYPE, library.reason(), library.remedy(),
+                "posix")) {
                 assertTrue(refused.getMessage().contains(part), refused::getMessage);
             }
         }
