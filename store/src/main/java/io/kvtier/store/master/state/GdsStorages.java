@@ -16,7 +16,6 @@ import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
-import io.kvtier.transport.HostDetour;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -235,7 +234,7 @@ final class GdsStorages {
             work = work.plus(storage.account().work());
             values += state.values();
             uncertain += state.uncertain();
-            detours += state.detour() == HostDetour.ALWAYS ? 1 : 0;
+            detours += state.isThroughHost() ? 1 : 0;
         }
         return new GdsTold(work, values, uncertain, detours);
     }
