@@ -34,6 +34,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -161,6 +162,20 @@ class GdsRoomTest {
         lease.close();
         assertEquals(List.of(PutOutcome.STORED, PutOutcome.STORED),
             put.get().stream().map(BatchResult::orThrow).toList());
+        assertSecondStored();
+    }
+
+    /** Not only what is too large for memory: there may be none at all. */
+    @Test
+    void shouldWaitWhereNobodyLendsMemory() throws Exception {
+        cluster = new Cluster(Cluster.settings(1, 0));
+        store = cluster.join(config -> config.name("node").gds(GdsConfig.NONE.withRoom(directory.resolve("gds"),
+            4 * UNIT).withTransport(GdsConfig.Mover.POSIX).withWatermarks(1, 0.5)).putTimeoutMs(PUT_TIMEOUT_MS));
+        StoreContract.put(store, FIRST, VALUE);
+        final GdsLease lease = lease(FIRST);
+        final FutureTask<PutOutcome> put = waitingPut();
+        lease.close();
+        assertEquals(PutOutcome.STORED, put.get());
         assertSecondStored();
     }
 

@@ -87,7 +87,7 @@ final class GdsMetrics {
                 + "them.",
             one -> one.state().uncertain());
         clients.gauge("compat_mode", "1 when all bytes of this client's GPUs go to its file through memory of the "
-            + "host, in cuFile's compatibility mode.", one -> one.state().detour() == HostDetour.ALWAYS ? 1 : 0);
+            + "host, in cuFile's compatibility mode.", one -> one.state().isThroughHost() ? 1 : 0);
         clients.gauge("compat_possible", "1 when they do where its file system cannot do without.",
             one -> one.state().detour() == HostDetour.POSSIBLE ? 1 : 0);
     }

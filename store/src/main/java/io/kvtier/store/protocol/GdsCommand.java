@@ -255,6 +255,15 @@ public sealed interface GdsCommand<R> extends Command<R> {
     record GdsState(long used, long values, long uncertain, HostDetour detour, String way) {
         /** Nothing is known yet. */
         public static final GdsState UNKNOWN = new GdsState(0, 0, 0, HostDetour.NONE, "");
+
+        /**
+         * Whether nothing moves the bytes of a GPU past memory of the host: cuFile's compatibility mode.
+         *
+         * @return false also where only some of them make that detour.
+         */
+        public boolean isThroughHost() {
+            return detour == HostDetour.ALWAYS;
+        }
     }
 
     /** Lists the registered files. */

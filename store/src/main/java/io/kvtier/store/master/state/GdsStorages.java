@@ -242,7 +242,7 @@ final class GdsStorages {
             work = work.plus(storage.account().work());
             values += state.values();
             uncertain += state.uncertain();
-            detours += state.detour() == HostDetour.ALWAYS ? 1 : 0;
+            detours += state.isThroughHost() ? 1 : 0;
         }
         return new GdsTold(work, values, uncertain, detours);
     }
