@@ -1,8 +1,10 @@
 package io.kvtier.kit;
 
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
@@ -23,6 +25,8 @@ import java.util.function.Supplier;
  */
 public final class Steps {
     private static final long PAUSE_NANOS = 50_000;
+    /** To die before one of these is to die before the next step. */
+    private static final Set<Kind> CHANGE_NOTHING = EnumSet.of(Kind.READ, Kind.SLICE);
 
     private final Thread main = Thread.currentThread();
     private final ReentrantLock lock = new ReentrantLock();
@@ -118,8 +122,8 @@ public final class Steps {
                 part.run();
             }
             if (plan.kills()) {
-                dead = true;
                 died.run();
+                dead = true;
             }
             throw failure.apply("told to fail");
         } finally {
@@ -131,7 +135,7 @@ public final class Steps {
     private boolean isPlanned(final Kind kind) {
         counts.merge(kind, 1L, Long::sum);
         final String its = line.apply(kind, Thread.currentThread().getName());
-        return !(plan.kills() && kind == Kind.READ) && numbers.merge(its, 1L, Long::sum) == plan.number()
+        return !(plan.kills() && CHANGE_NOTHING.contains(kind)) && numbers.merge(its, 1L, Long::sum) == plan.number()
             && its.equals(plan.line());
     }
 

@@ -11,7 +11,10 @@ import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** What each key may have, as whoever put and removed was told; and what of it is written down for good. */
+/**
+ * What each key may have, as whoever put and removed was told; and what of it is written down for good. Any thread may
+ * look at it, at the moment when a client dies.
+ */
 final class StepsLedger {
     private final Map<ObjectKey, Set<Value>> possible = new LinkedHashMap<>();
     private final Map<ObjectKey, Long> durable = new HashMap<>();
@@ -26,12 +29,12 @@ final class StepsLedger {
         }
     }
 
-    Set<ObjectKey> keys() {
-        return possible.keySet();
+    synchronized Set<ObjectKey> keys() {
+        return new LinkedHashSet<>(possible.keySet());
     }
 
     /** A put begins: from now on its value may be there. */
-    Value begins(final ObjectKey key, final int size) {
+    synchronized Value begins(final ObjectKey key, final int size) {
         changing = true;
         final Value value = new Value(++values, size);
         possible.computeIfAbsent(key, any -> new LinkedHashSet<>()).add(value);
@@ -39,34 +42,34 @@ final class StepsLedger {
     }
 
     /** It has ended well: no other value may be there any more. */
-    void stored(final ObjectKey key, final Value value) {
+    synchronized void stored(final ObjectKey key, final Value value) {
         possible.put(key, new LinkedHashSet<>(Set.of(value)));
     }
 
     /** It was refused. */
-    void refused(final ObjectKey key, final Value value) {
+    synchronized void refused(final ObjectKey key, final Value value) {
         possible.get(key).remove(value);
     }
 
     /** A removal begins. */
-    void removes() {
+    synchronized void removes() {
         changing = true;
     }
 
     /** It has ended well. */
-    void removed(final ObjectKey key) {
+    synchronized void removed(final ObjectKey key) {
         possible.get(key).clear();
     }
 
     /** Nothing is under way, and these versions are written down. */
-    void durable(final Map<ObjectKey, Long> versions) {
+    synchronized void durable(final Map<ObjectKey, Long> versions) {
         durable.clear();
         durable.putAll(versions);
         changing = false;
     }
 
     /** What survives its process for sure, given the versions that the master knows to be in the file just now. */
-    Set<ObjectKey> surviving(final Map<ObjectKey, Long> inFile) {
+    synchronized Set<ObjectKey> surviving(final Map<ObjectKey, Long> inFile) {
         final Set<ObjectKey> sure = new LinkedHashSet<>(durable.keySet());
         if (changing) {
             sure.removeIf(key -> !durable.get(key).equals(inFile.get(key)));
@@ -75,7 +78,7 @@ final class StepsLedger {
     }
 
     /** Judges what was found. */
-    void check(final ObjectKey key, final byte[] found) {
+    synchronized void check(final ObjectKey key, final byte[] found) {
         assertTrue(possible.get(key).stream().anyMatch(value -> Arrays.equals(value.bytes(), found)),
             () -> key + " has " + found.length + " bytes that it may not have; possible are " + possible.get(key));
     }

@@ -44,11 +44,11 @@ final class StepsRig implements AutoCloseable {
     static final int FILE_UNITS = 14;
     static final int MEMORY_UNITS = 8;
     /** So long that no machine is too slow to read within it, since readers count by a clock of their own. */
-    static final long LEASE_MS = 100_000;
-    static final long TTL_MS = 200_000;
-    private static final long DISCARD_MS = 300_000;
-    static final long RELEASE_MS = 600_000;
-    private static final long CLOSE_MS = 60_000;
+    static final long LEASE_MS = 1_000_000;
+    static final long TTL_MS = 2_000_000;
+    private static final long DISCARD_MS = 3_000_000;
+    static final long RELEASE_MS = 6_000_000;
+    private static final long PATIENCE_MS = 300_000;
     /** Files by the transport that is numbered, and by no other. */
     private static final Environment ENVIRONMENT = Environment.of(Map.of("MC_TENT_CONF",
         "{\"max_failover_attempts\": 0, \"transports\": {\"gds\": {\"enable\": true, \"io_batch_depth\": 128}, "
@@ -103,9 +103,10 @@ final class StepsRig implements AutoCloseable {
     private Client join(final Settings settings, final Steps steps) {
         final SteppedLink link = new SteppedLink(master, steps);
         final SteppedFiles files = new SteppedFiles(steps);
-        final ConnectedStore store = ConnectedStore.open(settings.of(ConnectConfig.builder("127.0.0.1", 1)
-            .putTimeoutMs(0).closeTimeoutMs(CLOSE_MS)).build(), new StoreHooks(StoreHooks.SYSTEM.clockMs(), files,
-                ENVIRONMENT, gds -> new SteppedTransport(TransportKind.GDS, new PosixTransport(files, 1, true), steps)),
+        final ConnectConfig config = settings.of(ConnectConfig.builder("127.0.0.1", 1).putTimeoutMs(0)
+            .closeTimeoutMs(PATIENCE_MS).timeouts(PATIENCE_MS, PATIENCE_MS)).build();
+        final ConnectedStore store = ConnectedStore.open(config, new StoreHooks(StoreHooks.SYSTEM.clockMs(), files,
+            ENVIRONMENT, gds -> new SteppedTransport(TransportKind.GDS, new PosixTransport(files, 1, true), steps)),
             link);
         alive.add(link);
         return new Client(store, link);

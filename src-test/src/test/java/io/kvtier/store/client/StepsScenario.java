@@ -146,7 +146,8 @@ final class StepsScenario {
 
     private void open() {
         for (int tries = 0; client == null && tries < MOST_OPENS; tries++) {
-            client = act(() -> rig.join(file, steps));
+            // Kept at once: it may be dead when it is open.
+            act(() -> client = rig.join(file, steps));
         }
         if (client == null) {
             throw new AssertionError("it could not be opened again", failures.getLast());

@@ -4,6 +4,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
@@ -25,14 +26,16 @@ import java.util.UUID;
  */
 final class Auditor {
     private final Map<UUID, List<Claim>> claims = new HashMap<>();
+    private final World world;
     private final List<ObjectKey> keys;
 
     /** Why nothing else may lie there until then; {@code owner} is a version, or a replica for copies. */
     private record Claim(String why, long owner, long from, long to, long untilMs) {
     }
 
-    Auditor(final List<ObjectKey> keys) {
-        this.keys = keys;
+    Auditor(final World world) {
+        this.world = world;
+        this.keys = world.keys();
     }
 
     /** Something was answered. */
@@ -40,6 +43,10 @@ final class Auditor {
         switch (command) {
             case ObjectCommand.PutStart ignored when reply instanceof PutStartReply.Started started ->
                 started.replicas().forEach(replica -> given(master, replica, "a write", started.version(), nowMs));
+            case ObjectCommand.CreateGdsOnlyObject create when reply instanceof PutStartReply.Started started
+                && isIn(started.replicas(), create.extent()) -> taken(master, create.put().key(), create.extent());
+            case ObjectCommand.AddGdsReplicaStart add when (Long) reply != ObjectCommand.AddGdsReplicaStart.STALE ->
+                taken(master, add.key(), add.extent());
             case ObjectCommand.PutEnd end -> ended("a write", end.version());
             case ObjectCommand.PutRevoke revoke -> ended("a write", revoke.version());
             case ObjectCommand.ReadStart ignored -> leased((ReadReply) reply, nowMs);
@@ -57,7 +64,10 @@ final class Auditor {
 
     private void given(final SimulatedMaster master, final Replica replica, final String why, final long owner,
         final long nowMs) {
-        final ReplicaDescriptor.Memory range = (ReplicaDescriptor.Memory) replica.descriptor();
+        if (!(replica.descriptor() instanceof ReplicaDescriptor.Memory range)) {
+            // Room in a file is its owner's to give.
+            return;
+        }
         final List<Claim> there = claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
         there.removeIf(claim -> claim.untilMs() <= nowMs);
         final long from = range.offset();
@@ -109,22 +119,59 @@ final class Auditor {
         }
     }
 
-    /** What must hold at any time. */
-    void check(final SimulatedMaster master) {
-        final Map<UUID, List<ReplicaDescriptor.Memory>> seen = new HashMap<>();
-        long diskReplicas = 0;
-        for (final ObjectKey key : keys) {
-            for (final Replica replica : master.look(new ObjectCommand.Query(key)).replicas()) {
-                if (replica.descriptor() instanceof ReplicaDescriptor.Memory range) {
-                    final List<ReplicaDescriptor.Memory> others =
-                        seen.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
-                    others.forEach(other -> apart(range, other));
-                    others.add(range);
-                } else {
-                    diskReplicas++;
+    /** An earlier start of the same put may be elsewhere. */
+    private static boolean isIn(final List<Replica> replicas, final ObjectCommand.GdsExtent extent) {
+        return replicas.stream().anyMatch(replica -> replica.descriptor() instanceof ReplicaDescriptor.Gds place
+            && place.valueOffset() == extent.offset());
+    }
+
+    /** The master has taken note of room in a file: nothing else that it knows may lie there. */
+    private void taken(final SimulatedMaster master, final ObjectKey key, final ObjectCommand.GdsExtent extent) {
+        for (final ObjectKey other : keys) {
+            for (final Replica complete : master.look(new ObjectCommand.Query(other)).replicas()) {
+                if (complete.isComplete() && complete.descriptor() instanceof ReplicaDescriptor.Gds there
+                    && there.storageId().equals(extent.storageId())
+                    && there.storageGeneration() == extent.generation()
+                    && there.valueOffset() < extent.offset() + extent.bytes()
+                    && extent.offset() < there.valueOffset() + there.allocatedSize()) {
+                    throw new Violation("a write of " + key + " was given " + extent + ", where a replica of " + other
+                        + " is: " + complete);
                 }
             }
         }
+    }
+
+    /** What must hold at any time. */
+    void check(final SimulatedMaster master) {
+        final Map<UUID, List<ReplicaDescriptor.Memory>> seen = new HashMap<>();
+        final Map<UUID, List<ReplicaDescriptor.Gds>> inFiles = new HashMap<>();
+        long diskReplicas = 0;
+        for (final ObjectKey key : keys) {
+            final ReadReply object = master.look(new ObjectCommand.Query(key));
+            for (final Replica replica : object.replicas()) {
+                switch (replica.descriptor()) {
+                    case ReplicaDescriptor.Memory range -> {
+                        final List<ReplicaDescriptor.Memory> others =
+                            seen.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+                        others.forEach(other -> apart(range, other));
+                        others.add(range);
+                    }
+                    case ReplicaDescriptor.Gds place -> {
+                        final List<ReplicaDescriptor.Gds> others =
+                            inFiles.computeIfAbsent(place.storageId(), id -> new ArrayList<>());
+                        others.forEach(other -> apart(place, other));
+                        others.add(place);
+                        bytes(key, object.version(), replica, place);
+                    }
+                    default -> diskReplicas++;
+                }
+            }
+        }
+        compare(master, diskReplicas);
+    }
+
+    /** All counts agree. */
+    private static void compare(final SimulatedMaster master, final long diskReplicas) {
         final MasterStats stats = master.look(new AdminCommand.Statistics());
         long used = 0;
         long replicas = 0;
@@ -135,13 +182,54 @@ final class Auditor {
         if (used != stats.memoryUsed() || replicas != stats.memoryReplicas()) {
             throw new Violation(used + " bytes and " + replicas + " replicas are in segments, but told are " + stats);
         }
+        long usedInFiles = 0;
+        long replicasInFiles = 0;
+        for (final GdsCommand.GdsStorageInfo info : master.look(new GdsCommand.GdsStorages())) {
+            usedInFiles += info.used();
+            replicasInFiles += info.replicas();
+        }
+        // Of files that are gone some may still be to be swept.
+        if (usedInFiles != stats.gds().used() || replicasInFiles > stats.gds().replicas()) {
+            throw new Violation(usedInFiles + " bytes and " + replicasInFiles + " replicas are in files, but told are "
+                + stats);
+        }
         if (diskReplicas > stats.diskReplicas()) {
             throw new Violation(diskReplicas + " disk replicas are shown, but told are " + stats);
         }
     }
 
+    /** What an owner has as this very value is all of it, and nothing else. */
+    private void bytes(final ObjectKey key, final long version, final Replica replica,
+        final ReplicaDescriptor.Gds place) {
+        final SimulatedClient owner = world.client(place.ownerClientId());
+        final History.Put put = world.history().of(version);
+        if (owner == null || !owner.isAlive() || put == null || !owner.files().place().isOf(place)) {
+            return;
+        }
+        final FileOwner.Room room = owner.files().acquire(key, version, place);
+        if (room == null) {
+            // Its owner tells everybody who comes for it so.
+            return;
+        }
+        for (int i = 0; i < put.units(); i++) {
+            if (owner.files().unit(room, i) != put.unit(i)) {
+                throw new Violation("unit " + i + " of " + replica + " is not that of " + put + " but "
+                    + owner.files().unit(room, i) + "; the owner has " + room);
+            }
+        }
+        owner.files().release(room);
+    }
+
     private static void apart(final ReplicaDescriptor.Memory one, final ReplicaDescriptor.Memory other) {
         if (one.offset() < other.offset() + other.size() && other.offset() < one.offset() + one.size()) {
+            throw new Violation("two replicas overlap: " + one + " and " + other);
+        }
+    }
+
+    private static void apart(final ReplicaDescriptor.Gds one, final ReplicaDescriptor.Gds other) {
+        if (one.storageGeneration() == other.storageGeneration()
+            && one.valueOffset() < other.valueOffset() + other.allocatedSize()
+            && other.valueOffset() < one.valueOffset() + one.allocatedSize()) {
             throw new Violation("two replicas overlap: " + one + " and " + other);
         }
     }

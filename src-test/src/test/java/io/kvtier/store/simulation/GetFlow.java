@@ -68,6 +68,8 @@ final class GetFlow {
         switch (replica.descriptor()) {
             case ReplicaDescriptor.Memory range -> read(range, 0);
             case ReplicaDescriptor.LocalDisk disk -> readDisk(disk);
+            case ReplicaDescriptor.Gds place when place.ownerClientId().equals(client.id()) -> readOwnFile(place);
+            case ReplicaDescriptor.Gds place -> readOthersFile(place);
             default -> failOver();
         }
     }
@@ -138,6 +140,46 @@ final class GetFlow {
         if (own && world.timeline().oneIn(PROMOTE_ONE_IN)) {
             new PromotionFlow(client, key, object.version(), read).start();
         }
+    }
+
+    private void readOwnFile(final ReplicaDescriptor.Gds place) {
+        final FileOwner.Room room = client.files().acquire(key, object.version(), place);
+        if (room == null) {
+            client.files().gone(key, object.version(), replica.id());
+            failOver();
+        } else {
+            readOwnFile(room, 0);
+        }
+    }
+
+    private void readOwnFile(final FileOwner.Room room, final int place) {
+        if (place < units.length) {
+            units[place] = client.files().unit(room, place);
+            client.later(client.thinkUs() / 2, () -> readOwnFile(room, place + 1));
+        } else if (client.files().release(room)) {
+            accept(Kind.READS_OF_OWN_FILE);
+        } else {
+            // Dropped meanwhile.
+            failOver();
+        }
+    }
+
+    private void readOthersFile(final ReplicaDescriptor.Gds place) {
+        final SimulatedClient owner = world.client(place.ownerClientId());
+        if (owner == null || !owner.isAlive()) {
+            client.later(client.thinkUs(), this::failOver);
+            return;
+        }
+        final long version = object.version();
+        final long id = replica.id();
+        world.network().ask(client, owner, asked -> new Found(asked.files().copy(key, version, id, place)), found -> {
+            if (found == null || found.units() == null) {
+                failOver();
+            } else {
+                units = found.units();
+                accept(Kind.READS_OF_OTHERS_FILE);
+            }
+        });
     }
 
     private void accept(final Kind kind) {

@@ -26,6 +26,7 @@ final class History {
     private final List<Put> puts = new ArrayList<>();
     private final Map<ObjectKey, List<Change>> changes = new HashMap<>();
     private final Set<Long> onDisk = new HashSet<>();
+    private final Map<Long, Put> byVersion = new HashMap<>();
     private final Tally tally;
 
     /** One put, whatever became of it. */
@@ -62,7 +63,7 @@ final class History {
             return id << PLACES | place;
         }
 
-        void started(final long byVersion, final long inTerm) {
+        private void started(final long byVersion, final long inTerm) {
             version = byVersion;
             term = inTerm;
         }
@@ -94,6 +95,17 @@ final class History {
         final Put put = new Put(puts.size() + 1, key, units, writer);
         puts.add(put);
         return put;
+    }
+
+    /** The master has begun it. */
+    void started(final Put put, final long version, final long term) {
+        put.started(version, term);
+        byVersion.put(version, put);
+    }
+
+    /** The put that a version is of; null when its writer never heard of that. */
+    Put of(final long version) {
+        return byVersion.get(version);
     }
 
     void stored(final Put put, final long term, final long nowUs) {

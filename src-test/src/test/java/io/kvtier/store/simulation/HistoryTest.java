@@ -61,7 +61,7 @@ class HistoryTest {
     @Test
     void shouldRefuseAValueWhoseWriterWasNotDone() {
         final History.Put put = history.put(KEY, 2, "writer");
-        put.started(1, 1);
+        history.started(put, 1, 1);
         refused("not done", KEY, 1, 20, put.unit(0), put.unit(1));
     }
 
@@ -109,7 +109,7 @@ class HistoryTest {
     /** A put of two units, whose end was sent at 5 and answered at 10, of the first term. */
     private History.Put put(final ObjectKey key, final long version) {
         final History.Put put = history.put(key, 2, "writer");
-        put.started(version, 1);
+        history.started(put, version, 1);
         put.endSent(5);
         history.stored(put, 1, 10);
         return put;

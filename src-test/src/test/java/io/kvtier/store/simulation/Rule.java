@@ -20,7 +20,11 @@ enum Rule {
     /** Memory that neighbours have mapped is not lent again, but other memory in its place. */
     RENEW_SHARED_MEMORY,
     /** A client says that values are gone from its disk when they are, not when it asks for more. */
-    ACKNOWLEDGE_DROPS;
+    ACKNOWLEDGE_DROPS,
+    /** A client asks what has become of room in its file of which it does not know whether the master has it. */
+    ASK_WHAT_IS_IN_DOUBT,
+    /** What is read from a file is the value that was asked for, before the read and after it. */
+    CHECK_THE_EXTENT;
 
     /** All of them kept. */
     static final Set<Rule> ALL = Set.copyOf(EnumSet.allOf(Rule.class));

@@ -30,16 +30,18 @@ import java.util.function.Function;
  */
 final class SimulatedClient {
     /** Bytes of one unit of memory, which is one number here. */
-    static final int UNIT = 64;
+    static final int UNIT = 4096;
     /** Memory of one segment, in units. */
     static final int SEGMENT_UNITS = 24;
     private static final int WORKERS = 3;
+    private static final int LEAVES_ONE_IN = 6;
 
     private final World world;
     private final String name;
     private final int host;
     private final Clock clock;
     private final SimulatedDisk disk;
+    private final FileOwner files;
     private final List<Late> backlog = new ArrayList<>();
     private final List<long[]> memory = new ArrayList<>();
     /** What others reach, by the segment's id; own writers and readers come this way too. */
@@ -67,6 +69,7 @@ final class SimulatedClient {
         this.host = host;
         clock = new Clock(world.timeline());
         disk = new SimulatedDisk(world, this);
+        files = new FileOwner(world, this);
     }
 
     World world() {
@@ -87,6 +90,11 @@ final class SimulatedClient {
 
     SimulatedDisk disk() {
         return disk;
+    }
+
+    /** Its part in a file for GDS replicas. */
+    FileOwner files() {
+        return files;
     }
 
     /** Which life of the process this is. */
@@ -157,6 +165,7 @@ final class SimulatedClient {
             later(world.timeline().between(0, 50 * Timeline.MS), new Worker(this)::next);
         }
         disk.start();
+        files.start();
     }
 
     void kill() {
@@ -165,6 +174,7 @@ final class SimulatedClient {
             world.tally().count(Kind.KILLS_WHILE_WRITING);
         }
         world.trace(() -> name + ": killed");
+        files.stop(world.timeline().oneIn(LEAVES_ONE_IN));
         alive = false;
         paused = false;
         life++;
@@ -244,6 +254,7 @@ final class SimulatedClient {
                 lend(false);
             } else {
                 disk.lent(of);
+                files.lent(of);
             }
             return;
         }
@@ -296,7 +307,7 @@ final class SimulatedClient {
     }
 
     Locality locality() {
-        return new Locality(id, Set.copyOf(lent), Set.of());
+        return new Locality(id, Set.copyOf(lent), Set.of(), files.place(), true);
     }
 
     // ---- memory

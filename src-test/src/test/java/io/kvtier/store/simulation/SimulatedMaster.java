@@ -53,11 +53,11 @@ final class SimulatedMaster implements AutoCloseable {
     void start() {
         term++;
         clock = new Clock(world.timeline());
-        auditor = new Auditor(world.keys());
+        auditor = new Auditor(world);
         state = new MasterState(settings, term, new Effects() {
             @Override
             public void workQueued(final UUID clientId, final WorkKind kind) {
-                world.workQueued(clientId);
+                world.workQueued(clientId, kind);
             }
 
             @Override
@@ -104,6 +104,7 @@ final class SimulatedMaster implements AutoCloseable {
         world.tally().add(Tally.Kind.WRITES_RELEASED, stats.releasedWrites());
         world.tally().add(Tally.Kind.EVICTIONS, stats.memoryEvictions());
         world.tally().add(Tally.Kind.EVICTIONS_WITHOUT_COPY, stats.evictionsWithoutCopy());
+        world.tally().add(Tally.Kind.FILE_EVICTIONS, stats.gds().counts().evictions());
     }
 
     @Override

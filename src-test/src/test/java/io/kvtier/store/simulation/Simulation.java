@@ -1,5 +1,6 @@
 package io.kvtier.store.simulation;
 
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.MasterSettings.Eviction;
 import io.kvtier.store.config.MasterSettings.Liveness;
@@ -9,11 +10,15 @@ import io.kvtier.store.config.MasterSettings.Tasks;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.simulation.Tally.Kind;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
@@ -75,6 +80,7 @@ final class Simulation {
         checkAtRest();
         world.clients().forEach(client -> world.keys().forEach(key -> new GetFlow(client, key, () -> { }).start()));
         until(Times.TTL);
+        world.clients().forEach(this::checkFile);
         removeAll();
         until(REST_MS);
         checkEmpty();
@@ -171,6 +177,28 @@ final class Simulation {
         }
     }
 
+    /** An owner and the master say the same of a file: nothing in it is held by nobody, or in doubt. */
+    private void checkFile(final SimulatedClient client) {
+        final Set<String> owned = new TreeSet<>();
+        for (final FileOwner.Room room : client.files().rooms()) {
+            owned.add(room.toString());
+        }
+        final Set<String> known = new TreeSet<>();
+        for (final ObjectKey key : world.keys()) {
+            final ReadReply object = world.master().look(new ObjectCommand.Query(key));
+            for (final Replica replica : object.replicas()) {
+                if (replica.descriptor() instanceof ReplicaDescriptor.Gds place
+                    && place.ownerClientId().equals(client.id())) {
+                    known.add(FileOwner.described(key, object.version(), place, replica.id()));
+                }
+            }
+        }
+        if (!owned.equals(known)) {
+            throw new Violation("when nothing is under way, " + client.name() + " has in its file " + owned
+                + ", and the master " + known);
+        }
+    }
+
     private void removeAll() {
         long cursor = 0;
         while (cursor != ObjectCommand.FindReply.END) {
@@ -186,7 +214,13 @@ final class Simulation {
         none("replicas are held", stats.heldReplicas(), stats);
         none("disk replicas", stats.diskReplicas(), stats);
         none("offloads are pending", stats.offloadsPending(), stats);
+        none("bytes are used in files", stats.gds().used(), stats);
+        none("replicas in files", stats.gds().replicas(), stats);
         for (final SimulatedClient client : world.clients()) {
+            if (!client.files().rooms().isEmpty() || !client.files().file().stored().isEmpty()) {
+                throw new Violation("when nothing should be left, the file of " + client.name() + " has "
+                    + client.files().rooms() + ", and its index " + client.files().file().stored());
+            }
             if (!client.disk().values().isEmpty()) {
                 throw new Violation("when nothing should be left, the disk of " + client.name() + " has "
                     + client.disk().values());

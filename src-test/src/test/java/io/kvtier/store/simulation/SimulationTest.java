@@ -47,7 +47,9 @@ class SimulationTest {
         "CHECK_THE_LEASE, a read got, 40",
         "KEEP_WHAT_IS_UNCERTAIN, a read got, 40",
         "END_WHAT_IS_WRITTEN, a read got, 10",
-        "ACKNOWLEDGE_DROPS, nothing should be left, 40"})
+        "ACKNOWLEDGE_DROPS, nothing should be left, 40",
+        "ASK_WHAT_IS_IN_DOUBT, has in its file, 10",
+        "CHECK_THE_EXTENT, a read got, 40"})
     void shouldFindOutAClientThatBreaksARule(final Rule rule, final String what, final int seeds) {
         for (int seed = 1; seed <= seeds; seed++) {
             try {

@@ -2,6 +2,7 @@ package io.kvtier.store.simulation;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.protocol.WorkKind;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +15,8 @@ import java.util.function.Supplier;
 /** What all parts of one run share. */
 final class World implements AutoCloseable {
     private static final int KEYS = 7;
+    /** One more than there are clients: one that is started may have another's. */
+    private static final int FILES = 4;
 
     private final Timeline timeline;
     private final Tally tally = new Tally();
@@ -22,6 +25,7 @@ final class World implements AutoCloseable {
     private final PrintStream trace;
     private final List<ObjectKey> keys = new ArrayList<>();
     private final List<SimulatedClient> clients = new ArrayList<>();
+    private final List<SimulatedFile> files = new ArrayList<>();
     private final Map<UUID, Lent> lent = new HashMap<>();
     private final SimulatedMaster master;
     private final Network network;
@@ -33,6 +37,9 @@ final class World implements AutoCloseable {
         timeline = new Timeline(seed);
         for (int i = 0; i < KEYS; i++) {
             keys.add(ObjectKey.of("key" + i));
+        }
+        for (int i = 0; i < FILES; i++) {
+            files.add(new SimulatedFile(id()));
         }
         master = new SimulatedMaster(this, settings);
         network = new Network(this);
@@ -65,6 +72,15 @@ final class World implements AutoCloseable {
 
     List<SimulatedClient> clients() {
         return clients;
+    }
+
+    /** A file that nobody has open, mostly the one that is asked for. */
+    SimulatedFile freeFile(final SimulatedFile wanted) {
+        if (wanted != null && wanted.holder() == null && !timeline.oneIn(4)) {
+            return wanted;
+        }
+        final List<SimulatedFile> free = files.stream().filter(file -> file.holder() == null).toList();
+        return free.get(timeline.below(free.size()));
     }
 
     SimulatedMaster master() {
@@ -102,10 +118,11 @@ final class World implements AutoCloseable {
     }
 
     /** The master has work for a client: it learns so when a call of its that waits for it is answered. */
-    void workQueued(final UUID clientId) {
+    void workQueued(final UUID clientId, final WorkKind kind) {
         final SimulatedClient client = client(clientId);
         if (client != null) {
-            client.later(timeline.between(0, 2 * Timeline.MS), client.disk()::wake);
+            client.later(timeline.between(0, 2 * Timeline.MS),
+                kind == WorkKind.GDS_DROPS ? client.files()::wake : client.disk()::wake);
         }
     }
 

@@ -20,8 +20,8 @@ import java.util.function.Supplier;
  *              offered       accepted       commit
  *   RESERVED ──────────▶ OFFERED ─────▶ ACCEPTED ─────▶ COMMITTED ◀── adopted ── RECOVERED
  *      │  ▲  declined      │               │              ▲   │                    │
- *      │  └────────────────┴───────────────┘     complete │   │ dropped, refused,  │
- *      │ close             │ close         │ close        │   │ lost               │
+ *      │  └────────────────┴───────────────┘     complete,│   │ dropped, refused   │
+ *      │ close             │ close         │ close   lost ▼   │                    │
  *      │                   └─────────────▶ UNSETTLED ─────┘   │                    │
  *      ▼                                    │ gone, dropped   ▼                    ▼
  *   DROPPED ◀───────────────────────────────┴─────────────────┴────────────────────┘
@@ -43,7 +43,8 @@ import java.util.function.Supplier;
  * leaves an extent that the master does not know, and is told of when it is offered what is committed.
  *
  * <p><b>Lost writes.</b> The kernel tells of a write that it has lost to one sync, once. So after a sync that failed,
- * every value whose bytes were not durable by then is dropped, and every write that had begun by then never commits.
+ * every value that was not durable by then is unsettled and not read any more, since the master, which counts it as
+ * complete, has to hear of that; and every write that had begun by then never commits.
  *
  * <p><b>Threading:</b> thread-safe under one lock, which is never held across a call that blocks; the journal is told
  * of changes under it, and has a lock of its own behind it. <b>Lifetime:</b> owns the allocator. After {@link #close()}
@@ -335,7 +336,7 @@ final class ExtentMap implements AutoCloseable {
         });
     }
 
-    /** A sync has failed; returns how many values are lost by it, which the master counts as complete: it is asked. */
+    /** A sync has failed; returns how many values that could be read are lost by it. */
     int lost() {
         return ask(() -> {
             failedSyncs++;

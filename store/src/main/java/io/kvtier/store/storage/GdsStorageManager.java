@@ -342,8 +342,8 @@ public final class GdsStorageManager implements AutoCloseable {
     }
 
     /**
-     * Sets who is told when extents have become {@linkplain #unsettled unsettled} without that a reservation was
-     * closed: a sync that failed may have lost what they have, and the master counts them as complete.
+     * Sets who is told when extents have become {@linkplain #unsettled unsettled} though no reservation was closed: a
+     * sync that failed may have lost what they have, and the master counts them as complete.
      *
      * @param told is run by the thread of the index, without a lock; must not block.
      */
