@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.kit.Json;
+import io.kvtier.kit.Jvm;
 import io.kvtier.kit.PrometheusText;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.cli.Main;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.alloc.MemoryKind;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
+import io.kvtier.kit.Jvm;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PatternBytes;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.Jvm;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.ConnectConfig;
@@ -161,27 +162,13 @@ class GdsKillTest {
     }
 
     private void killAfter(final int lines, final int port, final long seed, final long stamp) {
-        int count = 0;
         try (Jvm victim = Jvm.start(Victim.class, directory.toString(), Integer.toString(port), Long.toString(seed),
             Long.toString(stamp))) {
-            // What was written before the kill is still in the pipe and counts.
-            for (String line = victim.line(); line != null; line = victim.line()) {
-                count++;
-                if (count == lines) {
-                    victim.signal("KILL");
-                }
-                apply(line.split(" "));
-            }
+            victim.killAt(lines, this::apply);
         }
-        final int total = count;
-        assertTrue(total >= lines, () -> "the process ended by itself after " + total + " lines");
     }
 
     private void apply(final String[] said) {
-        if (said.length < 5) {
-            // Cut off by the kill. An announcement that was not whole was not followed by the deed.
-            return;
-        }
         final History history = histories.computeIfAbsent(ObjectKey.of(said[1]), any -> new History());
         final long stamp = Long.parseLong(said[2]);
         switch (said[0]) {

@@ -2,6 +2,7 @@ package io.kvtier.store.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kvtier.kit.Jvm;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
 import io.kvtier.store.protocol.wire.WireCodec;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.SharedRegion;
 import io.kvtier.kit.Commands;
+import io.kvtier.kit.Jvm;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.LoopDevice;
 import io.kvtier.kit.PatternBytes;

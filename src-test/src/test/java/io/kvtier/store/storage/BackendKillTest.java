@@ -2,7 +2,7 @@ package io.kvtier.store.storage;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvtier.kit.Commands;
+import io.kvtier.kit.Jvm;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.store.DiskBackend;
@@ -10,9 +10,6 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -40,6 +37,8 @@ class BackendKillTest {
     private DiskBackend kind;
     @TempDir(factory = MemoryDirectory.class)
     private Path directory;
+    private final Ledger ledger = new Ledger();
+    private int stored;
 
     private static BackendRig.Setup setup(final DiskBackend kind, final Path where) {
         return new BackendRig.Setup(BackendRig.of(kind), where, UNITS, 1, 1, FileOpener.POSIX, false);
@@ -64,6 +63,7 @@ class BackendKillTest {
         public static void main(final String[] arguments) {
             final Victim victim = new Victim(Long.parseLong(arguments[1]), Long.parseLong(arguments[2]));
             try (BackendRig rig = setup(DiskBackend.valueOf(arguments[3]), Path.of(arguments[0])).open()) {
+                victim.out.println("ready");
                 while (true) {
                     victim.work(rig);
                 }
@@ -98,14 +98,12 @@ class BackendKillTest {
     }
 
     @Test
-    void shouldHaveWhatItReportedAfterItWasKilled() throws IOException, InterruptedException {
+    void shouldHaveWhatItReportedAfterItWasKilled() {
         final SplittableRandom random = new SplittableRandom(SEED);
-        final Ledger ledger = new Ledger();
-        int stored = 0;
         for (int round = 0; round < ROUNDS; round++) {
             final int lines = 1 + random.nextInt(MOST_LINES);
             final String where = "seed " + SEED + ", round " + round + ", killed after " + lines + " lines";
-            stored += killAfter(lines, ledger, random.nextLong(), round * 1_000_000L);
+            killAfter(lines, random.nextLong(), round * 1_000_000L);
             try (BackendRig rig = setup(kind, directory).open()) {
                 ledger.verify(rig, true);
                 ledger.adopt(rig);
@@ -113,44 +111,19 @@ class BackendKillTest {
                 throw new AssertionError(where, e);
             }
         }
-        final int total = stored;
-        assertTrue(total > 100, () -> "the processes stored only " + total + " values");
+        assertTrue(stored > 100, () -> "the processes stored only " + stored + " values");
     }
 
-    private int killAfter(final int lines, final Ledger ledger, final long seed, final long version)
-        throws IOException, InterruptedException {
-        final Process process = new ProcessBuilder(Commands.javaCommand(List.of("-XX:TieredStopAtLevel=1", "-Xmx128m",
-            "--enable-native-access=ALL-UNNAMED", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
-            "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow"), Victim.class,
-            directory.toString(), Long.toString(seed), Long.toString(version), kind.name()))
-            .redirectError(ProcessBuilder.Redirect.DISCARD).start();
-        int count = 0;
-        int stored = 0;
-        try (BufferedReader out =
-            new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
-            // What was written before the kill is still in the pipe and counts.
-            for (String line = out.readLine(); line != null; line = out.readLine()) {
-                count++;
-                if (count == lines) {
-                    // The handle, because killing the process object would throw away what is still in the pipe.
-                    process.toHandle().destroyForcibly();
-                }
-                stored += apply(line.split(" "), ledger);
-            }
-        } finally {
-            process.destroyForcibly();
+    private void killAfter(final int lines, final long seed, final long version) {
+        final List<String> flags =
+            List.of("-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow");
+        try (Jvm victim = Jvm.start(flags, ProcessBuilder.Redirect.INHERIT, Victim.class, directory.toString(),
+            Long.toString(seed), Long.toString(version), kind.name())) {
+            victim.killAt(lines, this::apply);
         }
-        process.waitFor();
-        final int total = count;
-        assertTrue(total >= lines, () -> "the process ended by itself after " + total + " lines");
-        return stored;
     }
 
-    private static int apply(final String[] words, final Ledger ledger) {
-        if (words.length < 5) {
-            // Cut off by the kill. An announcement that was not whole was not followed by the deed.
-            return 0;
-        }
+    private void apply(final String[] words) {
         final Value value =
             new Value(ObjectKey.of(words[1]), Long.parseLong(words[2]), Integer.parseInt(words[3]));
         switch (words[0]) {
@@ -160,13 +133,12 @@ class BackendKillTest {
             }
             case "stored" -> {
                 ledger.stored(value);
-                return 1;
+                stored++;
             }
             case "evict" -> ledger.owner().forget(value);
             case "removing" -> ledger.removing(value);
             case "removed" -> ledger.removed(value);
             default -> throw new AssertionError("unknown: " + words[0]);
         }
-        return 0;
     }
 }

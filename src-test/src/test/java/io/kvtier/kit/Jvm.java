@@ -1,8 +1,8 @@
-package io.kvtier.store.client;
+package io.kvtier.kit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvtier.kit.Commands;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -12,9 +12,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** A further JVM that says in one line of standard output that it is ready; killed when closed. */
-final class Jvm implements AutoCloseable {
+public final class Jvm implements AutoCloseable {
     private final Process process;
     private final BufferedReader out;
     private final String ready;
@@ -25,17 +26,17 @@ final class Jvm implements AutoCloseable {
         this.ready = ready;
     }
 
-    static Jvm start(final Class<?> main, final String... arguments) {
+    public static Jvm start(final Class<?> main, final String... arguments) {
         return start(ProcessBuilder.Redirect.INHERIT, main, arguments);
     }
 
     /** One whose standard error goes somewhere. */
-    static Jvm start(final ProcessBuilder.Redirect error, final Class<?> main, final String... arguments) {
+    public static Jvm start(final ProcessBuilder.Redirect error, final Class<?> main, final String... arguments) {
         return start(List.of(), error, main, arguments);
     }
 
     /** One with further flags. */
-    static Jvm start(final List<String> further, final ProcessBuilder.Redirect error, final Class<?> main,
+    public static Jvm start(final List<String> further, final ProcessBuilder.Redirect error, final Class<?> main,
         final String... arguments) {
         final List<String> flags = new ArrayList<>(Commands.NATIVE_FLAGS);
         flags.addAll(further);
@@ -57,12 +58,12 @@ final class Jvm implements AutoCloseable {
     }
 
     /** The line that it printed. */
-    String ready() {
+    public String ready() {
         return ready;
     }
 
     /** The next line that it prints; null when it has ended. */
-    String line() {
+    public String line() {
         try {
             return out.readLine();
         } catch (final IOException e) {
@@ -71,7 +72,7 @@ final class Jvm implements AutoCloseable {
     }
 
     /** Its standard input ends, after some text. */
-    void tell(final String text) {
+    public void tell(final String text) {
         try (OutputStream in = process.getOutputStream()) {
             in.write(text.getBytes(StandardCharsets.UTF_8));
         } catch (final IOException e) {
@@ -79,12 +80,12 @@ final class Jvm implements AutoCloseable {
         }
     }
 
-    boolean isAlive() {
+    public boolean isAlive() {
         return process.isAlive();
     }
 
     /** Sends a signal: STOP, CONT and the like. */
-    void signal(final String name) {
+    public void signal(final String name) {
         try {
             assertEquals(0, Commands.run("kill", "-" + name, String.valueOf(process.pid())).code());
         } catch (final InterruptedException e) {
@@ -93,19 +94,45 @@ final class Jvm implements AutoCloseable {
     }
 
     /** SIGKILL: it does nothing more, as if the machine had died. */
-    void kill() {
+    public void kill() {
         process.destroyForcibly();
         join();
     }
 
+    /**
+     * Kills it when it has printed so many more lines, each of words between spaces with a point as the last one.
+     *
+     * @param lines after how many, from 1; to end by itself before is a failure.
+     * @param said  takes the words of each line, with those of lines that were printed until the kill took place; what
+     *              that has cut off is left out.
+     */
+    public void killAt(final int lines, final Consumer<String[]> said) {
+        int count = 0;
+        // What was written before the kill is still in the pipe and counts.
+        for (String line = line(); line != null; line = line()) {
+            count++;
+            if (count == lines) {
+                // The handle, because killing the process object would throw away what is still in the pipe.
+                process.toHandle().destroyForcibly();
+            }
+            // What was announced by a line that is not whole was not done.
+            if (line.endsWith(" .")) {
+                said.accept(line.split(" "));
+            }
+        }
+        join();
+        final int total = count;
+        assertTrue(total >= lines, () -> "the process ended by itself after " + total + " lines");
+    }
+
     /** SIGTERM. Returns its exit status. */
-    int stop() {
+    public int stop() {
         process.destroy();
         return join();
     }
 
     /** Waits for its end; its exit status. */
-    int join() {
+    public int join() {
         try {
             if (!process.waitFor(60, TimeUnit.SECONDS)) {
                 throw new AssertionError("the process does not end");
@@ -117,7 +144,7 @@ final class Jvm implements AutoCloseable {
     }
 
     /** Where its threads are, for people. */
-    String dump() {
+    public String dump() {
         try {
             return Commands.run(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
                 String.valueOf(process.pid()), "Thread.print").output();
