@@ -79,11 +79,15 @@ class SharedDiskStoreTest {
     private Cluster cluster;
 
     private static MasterSettings settings(final PageLayout layout) {
+        return settings(layout, MasterSettings.Pages.OFF.promotion());
+    }
+
+    private static MasterSettings settings(final PageLayout layout, final MasterSettings.Promotion promotion) {
         final MasterSettings.Pages off = MasterSettings.Pages.OFF;
         return new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
             new MasterSettings.Liveness(600_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
             MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM,
-            new MasterSettings.Pages(layout, "c1", off.highWatermark(), off.ratio(), true, off.promotion()));
+            new MasterSettings.Pages(layout, "c1", off.highWatermark(), off.ratio(), true, promotion));
     }
 
     @BeforeEach
@@ -337,6 +341,28 @@ class SharedDiskStoreTest {
     void shouldWriteToTheSharedDiskBesideADiskOfItsOwn() {
         leave(config -> config.disk(temporary.resolve("own"), 1 << 20), VALUE, PatternBytes.of(2, 100));
         assertArrayEquals(VALUE, get(reader(), KEY, SIZE));
+    }
+
+    /** One client reads it often, and another one has the memory. */
+    @Test
+    void shouldCopyAValueThatIsReadOftenToMemory() {
+        try (Cluster other = new Cluster(settings(layout(), new MasterSettings.Promotion(true, 1, 100)))) {
+            try (ConnectedStore writer =
+                other.join(config -> config.memoryBytes(16 << 20).sharedDisk(shared()))) {
+                put(writer, KEY, VALUE);
+                awaitShared(writer, KEY);
+            }
+            final ConnectedStore lender = other.join(config -> config.memoryBytes(16 << 20));
+            final ConnectedStore reader = other.join(config -> config.sharedDisk(shared()));
+            assertArrayEquals(VALUE, get(reader, KEY, SIZE));
+            Threads.awaitUntil(() -> tiers(reader, KEY).contains(ReplicaType.MEMORY), () -> tiers(reader, KEY));
+            for (final Store store : List.of(reader, lender)) {
+                final byte[] bytes = new byte[SIZE];
+                assertEquals(new GetOutcome(true, SIZE, ReplicaType.MEMORY),
+                    store.get(KEY, MemorySegment.ofArray(bytes)));
+                assertArrayEquals(VALUE, bytes);
+            }
+        }
     }
 
     @Test

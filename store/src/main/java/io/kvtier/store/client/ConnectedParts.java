@@ -73,6 +73,9 @@ final class ConnectedParts {
     private final SharedDiskTier shared;
     /** Takes values to these files; null when the disk's own does, or nothing is lent. */
     private final Offloader sharing;
+    /** Copies values from there to memory; null when this client has none. */
+    private final Promoter promoter;
+    private final AtomicBoolean promoting = new AtomicBoolean();
     /** Where disk and file are read by others; empty when they are not. */
     private final String endpoint;
     private final Mounts mounts;
@@ -128,6 +131,8 @@ final class ConnectedParts {
                 Offloader::close);
             file = offload.bytes() == 0 ? null : served.keep(new GdsTier(offload, engines, clientId, master),
                 GdsTier::close);
+            promoter = shared == null ? null : new Promoter(clientId, master, shared.reader(), memory, staging,
+                config.timeouts().transferMs());
             final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
             endpoint = !readByOthers ? "" : HostPort.of(config.listening().advertised(),
                 openEndpoint(exports, engines).listening()).toString();
@@ -163,9 +168,14 @@ final class ConnectedParts {
     void start() {
         liveness.start();
         lentDevices.start(liveness::isSettled);
-        if (serves) {
+        if (works()) {
             work.start();
         }
+    }
+
+    /** Whether the master may have work for this client. */
+    private boolean works() {
+        return serves || shared != null;
     }
 
     private void mount() {
@@ -213,7 +223,7 @@ final class ConnectedParts {
             @Override
             public void remount() {
                 mount();
-                if (serves) {
+                if (works()) {
                     work.lookForAll();
                 }
             }
@@ -239,6 +249,13 @@ final class ConnectedParts {
                 chore(copies, () -> {
                     copying.set(false);
                     replications.run();
+                });
+            }
+        } else if (kind == WorkKind.PROMOTIONS) {
+            if (promoter != null && promoting.compareAndSet(false, true)) {
+                chore(copies, () -> {
+                    promoting.set(false);
+                    promoter.run();
                 });
             }
         } else if (kind == WorkKind.GDS_DROPS) {
@@ -306,6 +323,9 @@ final class ConnectedParts {
             return true;
         }
         replications.stop();
+        if (promoter != null) {
+            promoter.stop();
+        }
         lentDevices.stop();
         // An index that could not be written, or a master that is not told, does not keep the rest.
         try (Closings steps = new Closings()) {

@@ -162,6 +162,11 @@ final class SharedDiskTier implements AutoCloseable {
         return new StoreStats.SharedDiskStats(reader.stats(), pages.stats());
     }
 
+    /** Reads values there. */
+    DistributedDiskReader reader() {
+        return reader;
+    }
+
     /** Takes values there. */
     DistributedPageBackend pages() {
         return pages;
