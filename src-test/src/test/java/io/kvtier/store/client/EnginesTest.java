@@ -16,7 +16,6 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.SharedDiskConfig;
 import io.kvtier.store.StoreConfig;
-import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Segment;
@@ -61,12 +60,6 @@ class EnginesTest {
 
     private static Set<TransportKind> kinds(final String words) {
         return Arrays.stream(words.split(" ")).map(TransportKind::of).collect(Collectors.toSet());
-    }
-
-    private static String refused(final Runnable opening) {
-        final StoreException e = assertThrows(StoreException.class, opening::run);
-        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
-        return e.getMessage();
     }
 
     @ParameterizedTest
@@ -130,7 +123,8 @@ class EnginesTest {
             assertNull(Engines.connected(hooks("{'transports': {'shm': {'enable': true}}}"), without).shared());
             assertEquals(1, log.with("'transports/shm/enable' is true and has no effect").size());
         }
-        assertTrue(refused(() -> Engines.connected(hooks("{'transports': {'tcp': {'enable': false}}}"), without))
+        assertTrue(EngineSettings.refused(
+            () -> Engines.connected(hooks("{'transports': {'tcp': {'enable': false}}}"), without))
             .contains("'transports/tcp/enable' is false"));
     }
 
@@ -182,8 +176,9 @@ class EnginesTest {
         "/nowhere/tent.json                                 | /nowhere/tent.json: that file cannot be read",
         "{                                                  | this is not JSON"})
     void shouldSayWhatIsWrongBeforeAnythingIsOpened(final String variable, final String problem) {
-        for (final String message : new String[] {refused(() -> Engines.connected(hooks(variable), PLAIN)),
-            refused(() -> Engines.embedded(hooks(variable), EMBEDDED))}) {
+        for (final String message : new String[] {
+            EngineSettings.refused(() -> Engines.connected(hooks(variable), PLAIN)),
+            EngineSettings.refused(() -> Engines.embedded(hooks(variable), EMBEDDED))}) {
             assertTrue(message.startsWith("INVALID_PARAMS: MC_TENT_CONF"), message);
             assertTrue(message.contains(problem), message);
         }
@@ -195,7 +190,7 @@ class EnginesTest {
         final Engines engines = Engines.connected(hooks("{'transports': {'shm': {'cxl_mount_path': '" + missing
             + "'}}}"), PLAIN);
 
-        final String message = refused(engines::memory);
+        final String message = EngineSettings.refused(engines::memory);
 
         assertTrue(message.contains("'transports/shm/cxl_mount_path' is " + missing + ": memory cannot be shared in"),
             message);
@@ -206,7 +201,7 @@ class EnginesTest {
         final Engines engines = Engines.embedded(hooks(
             "{'policy': [{'name': 'direct', 'segment_type': 'file', 'transports': ['gds']}]}"), EMBEDDED);
 
-        final String message = refused(() -> engines.files(false, 1));
+        final String message = EngineSettings.refused(() -> engines.files(false, 1));
 
         assertTrue(message.contains("policy 'direct' gives files to [gds]")
             && message.endsWith("add posix behind them"), message);

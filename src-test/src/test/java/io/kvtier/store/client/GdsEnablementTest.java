@@ -3,16 +3,13 @@ package io.kvtier.store.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.Availability;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ConnectConfig;
-import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
-import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.transport.file.FileOpener;
@@ -37,8 +34,6 @@ class GdsEnablementTest {
     private static final Path CONFIGURED = Path.of("/configured");
     private static final Path NAMED = Path.of("/named");
     private static final GdsConfig OWN = GdsConfig.NONE.withRoom(CONFIGURED, 4096);
-    private static final String GOOD = "{'transports': {'gds': {'enable': true, 'io_batch_depth': 128}, "
-        + "'io_uring': {'enable': false}}}";
     private static final String WITHOUT = "or set MOONCAKE_GDS_OFFLOAD_TRANSPORT=io_uring (or posix) to run the same "
         + "tier without GPUDirect Storage";
 
@@ -68,12 +63,6 @@ class GdsEnablementTest {
         return wanted;
     }
 
-    private static String refused(final Runnable opening) {
-        final StoreException e = assertThrows(StoreException.class, opening::run);
-        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
-        return e.getMessage();
-    }
-
     @Test
     void shouldTakeTheEnvironmentWhereNothingIsSaid() {
         assertEquals(new GdsConfig(NAMED, 8192, GdsConfig.Mover.POSIX, 0.5, 0.25, false, false),
@@ -99,7 +88,7 @@ class GdsEnablementTest {
         final Environment without = environment("MC_USE_TENT", value);
 
         for (final GdsConfig said : new GdsConfig[] {null, OWN}) {
-            final String message = refused(() -> wanted(said, without));
+            final String message = EngineSettings.refused(() -> wanted(said, without));
             assertTrue(message.startsWith("INVALID_PARAMS: MC_USE_TENT is '" + value + "', and GDS offload is on"),
                 message);
         }
@@ -123,14 +112,14 @@ class GdsEnablementTest {
         final StoreHooks hooks = new StoreHooks(() -> 0, FileOpener.POSIX, environment(name, value));
 
         for (final String message : List.of(
-            refused(() -> EmbeddedStore.open(StoreConfig.builder().memoryBytes(4096).build(), hooks)),
-            refused(() -> Engines.connected(hooks, ConnectConfig.builder("h", 1).build())))) {
+            EngineSettings.refused(() -> EmbeddedStore.open(StoreConfig.builder().memoryBytes(4096).build(), hooks)),
+            EngineSettings.refused(() -> Engines.connected(hooks, ConnectConfig.builder("h", 1).build())))) {
             assertTrue(message.startsWith("INVALID_PARAMS: " + name + " is '" + value + "'; it must be "), message);
         }
     }
 
     private static TentConfig tent(final String json) {
-        return TentConfig.from(Environment.of(Map.of("MC_TENT_CONF", json.replace('\'', '"')))).orElseThrow();
+        return TentConfig.from(EngineSettings.environment(json)).orElseThrow();
     }
 
     /** What the first rule says that is not met. */
@@ -157,17 +146,17 @@ class GdsEnablementTest {
 
     @Test
     void shouldAllowWhatMeetsEveryRuleAndLeaveNothingBehind() throws IOException {
-        assertTrue(GdsEnablement.allowed(good(), tent(GOOD)).available());
+        assertTrue(GdsEnablement.allowed(good(), tent(EngineSettings.GDS)).available());
         assertEquals(List.of(), names());
         Files.writeString(directory.resolve("kv.gds"), "of an earlier store");
-        assertTrue(GdsEnablement.allowed(good(), tent(GOOD)).available());
+        assertTrue(GdsEnablement.allowed(good(), tent(EngineSettings.GDS)).available());
         assertEquals(List.of("kv.gds"), names());
     }
 
     @ParameterizedTest
     @EnumSource
     void shouldWantRoomForTheFile(final GdsConfig.Mover mover) {
-        final Availability problem = problem(GdsConfig.NONE.withTransport(mover), tent(GOOD));
+        final Availability problem = problem(GdsConfig.NONE.withTransport(mover), tent(EngineSettings.GDS));
 
         assertTrue(problem.reason().contains("gdsBytes is 0"), problem.reason());
         assertTrue(problem.remedy().contains("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES"), problem.remedy());
@@ -188,7 +177,7 @@ class GdsEnablementTest {
             Path.of("/dev/null"), "the backing file /dev/null is no regular file",
             Path.of("/"), "the backing file / is a folder");
         wrong.forEach((file, why) -> {
-            final Availability problem = problem(in(file).withTransport(mover), tent(GOOD));
+            final Availability problem = problem(in(file).withTransport(mover), tent(EngineSettings.GDS));
             assertTrue(problem.reason().startsWith(why), problem.reason());
             assertTrue(problem.remedy().endsWith(", or name another file (MOONCAKE_GDS_OFFLOAD_PATH, gdsFile)"),
                 problem.remedy());

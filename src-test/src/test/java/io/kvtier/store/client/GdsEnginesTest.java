@@ -18,10 +18,8 @@ import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.SimulatedBuffers;
 import io.kvtier.kit.SimulatedCuFile;
-import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
-import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Closings;
@@ -55,8 +53,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ExtendWith(LeakCheck.class)
 class GdsEnginesTest {
     private static final int SIZE = 3 * 4096;
-    private static final String GOOD = "{'transports': {'gds': {'enable': true, 'io_batch_depth': 128}, "
-        + "'io_uring': {'enable': false}}}";
+    private static final String GOOD = EngineSettings.GDS;
     /** GPUDirect Storage and nothing else, which is what host memory wants to be taken. */
     private static final String DIRECT = "{'transports': {'gds': {'enable': true, 'io_batch_depth': 128, "
         + "'allow_compat': false, 'host_memory': true}, 'io_uring': {'enable': false}}}";
@@ -139,12 +136,6 @@ class GdsEnginesTest {
 
     private static List<TransportKind> kinds(final TransferEngine engine) {
         return engine.capabilities().stream().map(Capability::kind).toList();
-    }
-
-    private static String refused(final Runnable opening) {
-        final StoreException e = assertThrows(StoreException.class, opening::run);
-        assertEquals(ErrorCode.INVALID_PARAMS, e.code());
-        return e.getMessage();
     }
 
     @Test
@@ -247,7 +238,7 @@ class GdsEnginesTest {
     @Test
     void shouldRefuseAnEngineThatIsNotLeftToGpuDirectStorage() {
         for (final String json : new String[] {null, "{}", GOOD.replace("128", "64"), GOOD.replace("false", "true")}) {
-            final String message = refused(() -> engines(json).gds(config(GdsConfig.Mover.GDS)));
+            final String message = EngineSettings.refused(() -> engines(json).gds(config(GdsConfig.Mover.GDS)));
             assertTrue(message.startsWith("INVALID_PARAMS: GDS offload: MC_TENT_CONF: 'transports/"), message);
             assertTrue(message.contains("or set MOONCAKE_GDS_OFFLOAD_TRANSPORT=io_uring (or posix) to run the same "
                 + "tier without GPUDirect Storage"), message);
@@ -259,7 +250,7 @@ class GdsEnginesTest {
     void shouldRefuseWhatTheProbeOfGpuDirectStorageRefusesAndKeepNothing() {
         simulated.refuse("driverOpen", 5001, 0);
 
-        final String message = refused(() -> engines(GOOD).gds(config(GdsConfig.Mover.GDS)));
+        final String message = EngineSettings.refused(() -> engines(GOOD).gds(config(GdsConfig.Mover.GDS)));
 
         assertTrue(message.startsWith("INVALID_PARAMS: GDS offload: GPUDirect Storage cannot be used: the cuFile "
             + "driver does not open: "), message);
@@ -273,7 +264,7 @@ class GdsEnginesTest {
         final TransferEngine engine = engine(GOOD, GdsConfig.Mover.GDS);
         simulated.refuse("handleRegister", 5027, 0);
 
-        final String message = refused(() -> Engines.gdsFile(engine, config(GdsConfig.Mover.GDS)));
+        final String message = EngineSettings.refused(() -> Engines.gdsFile(engine, config(GdsConfig.Mover.GDS)));
 
         assertTrue(message.contains("/kv.gds is open without GDS: ") && message.contains("5027"), message);
         assertTrue(message.contains("or set MOONCAKE_GDS_OFFLOAD_TRANSPORT=io_uring"), message);

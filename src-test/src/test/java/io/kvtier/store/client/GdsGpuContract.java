@@ -35,7 +35,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -55,9 +54,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class GdsGpuContract {
     static final int UNIT = StoreContract.UNIT;
     static final ObjectKey KEY = StoreContract.KEY;
-    /** The settings that GPUDirect Storage is to have for the file; batches of as many entries as a put has slices. */
-    static final Environment ENVIRONMENT = Environment.of(Map.of("MC_TENT_CONF", "{\"transports\": {\"gds\": "
-        + "{\"enable\": true, \"io_batch_depth\": 128}, \"io_uring\": {\"enable\": false}}}"));
+    static final Environment ENVIRONMENT = EngineSettings.environment(EngineSettings.GDS);
     private static final int MIB = 1 << 20;
     /** What lies between the slices of a value. */
     private static final byte GAP = 0x5a;

@@ -49,14 +49,6 @@ class GdsClosingTest {
         return GdsRig.Setup.of(directory.resolve("gds.data"), units, warm);
     }
 
-    private static UnsettledExtent unsettled(final GdsRig rig, final Value value) {
-        try (GdsReservation reservation = rig.reserve(value)) {
-            GdsRig.write(reservation, value);
-            reservation.offered();
-        }
-        return rig.storage().unsettled(1).getFirst();
-    }
-
     @Test
     void shouldFreeNothingThatIsBeingWritten() throws InterruptedException {
         final Value value = Value.of("k", 1, UNIT);
@@ -111,7 +103,7 @@ class GdsClosingTest {
         written.offered();
         written.accepted(1, 2);
         final GdsReservation fresh = rig.reserve(value);
-        final UnsettledExtent open = unsettled(rig, Value.of("u", 1, UNIT));
+        final UnsettledExtent open = rig.unsettled(Value.of("u", 1, UNIT));
         assertTrue(lease.isStillValid());
 
         rig.close();

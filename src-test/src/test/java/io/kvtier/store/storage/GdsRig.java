@@ -152,6 +152,15 @@ final class GdsRig implements AutoCloseable {
         }
     }
 
+    /** A put that ends before it has heard the master; none may have ended so before. */
+    UnsettledExtent unsettled(final Value value) {
+        try (GdsReservation reservation = reserve(value)) {
+            write(reservation, value);
+            reservation.offered();
+        }
+        return storage.unsettled(1).getFirst();
+    }
+
     /** What the manager has to say of a value that was committed with its checksum. */
     static StoredExtent stored(final Value value, final Extent extent, final long replicaId) {
         return new StoredExtent(value.key(), value.version(), extent, value.size(), true, value.checksum(), replicaId);

@@ -254,22 +254,14 @@ class GdsStorageManagerTest {
     @Test
     void shouldNotSettleAnotherReservationOnTheSameExtent() {
         try (GdsRig rig = rig(1)) {
-            final UnsettledExtent first = unsettled(rig, Value.of("k", 1, UNIT));
+            final UnsettledExtent first = rig.unsettled(Value.of("k", 1, UNIT));
             rig.storage().settle(first, Verdict.GONE);
-            final UnsettledExtent second = unsettled(rig, Value.of("k", 1, UNIT));
+            final UnsettledExtent second = rig.unsettled(Value.of("k", 1, UNIT));
             assertEquals(first.extent(), second.extent());
 
             rig.storage().settle(first, Verdict.GONE);
             assertEquals(List.of(second), rig.storage().unsettled(10));
         }
-    }
-
-    private static UnsettledExtent unsettled(final GdsRig rig, final Value value) {
-        try (GdsReservation reservation = rig.reserve(value)) {
-            GdsRig.write(reservation, value);
-            reservation.offered();
-        }
-        return rig.storage().unsettled(1).getFirst();
     }
 
     /** The master cannot know how the write went. */
@@ -358,7 +350,7 @@ class GdsStorageManagerTest {
             rig.storage().drop(named.extent().offset(), 5);
             rig.assertNothingLeft();
 
-            final UnsettledExtent unnamed = unsettled(rig, value);
+            final UnsettledExtent unnamed = rig.unsettled(value);
             rig.storage().drop(unnamed.extent().offset(), 6);
             assertEquals(List.of(unnamed), rig.storage().unsettled(10), "that may be an older replica");
             assertFalse(rig.storage().settle(unnamed, Verdict.complete(6, 1)), "dropped before it was heard of");
