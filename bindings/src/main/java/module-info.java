@@ -8,6 +8,7 @@ module io.kvtier.bindings {
     exports io.kvtier.bindings;
     exports io.kvtier.bindings.cuda;
     exports io.kvtier.bindings.cufile;
+    exports io.kvtier.bindings.hf3fs;
     exports io.kvtier.bindings.posix;
     exports io.kvtier.bindings.uring;
 }

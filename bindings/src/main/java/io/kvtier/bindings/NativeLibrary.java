@@ -45,4 +45,18 @@ public record NativeLibrary(String name, Availability availability) {
         }
         return new NativeLibrary("", Availability.no("no " + String.join(" or ", names) + " could be loaded", remedy));
     }
+
+    /**
+     * Its functions, for a binding that links them by hand.
+     *
+     * @return a lookup that stays valid as long as the process.
+     * @throws IllegalStateException when the library is not available.
+     */
+    @SuppressWarnings("restricted")
+    public SymbolLookup symbols() {
+        if (!availability.available()) {
+            throw new IllegalStateException(availability.reason() + "; " + availability.remedy());
+        }
+        return SymbolLookup.libraryLookup(name, Arena.global());
+    }
 }

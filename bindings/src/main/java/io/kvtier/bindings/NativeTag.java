@@ -28,6 +28,12 @@ public enum NativeTag {
     RING_BUFFER,
     /** An array that names the memory of a vectored io_uring operation; kept by the ring for the next one. */
     RING_VECTOR,
+    /** Memory shared with the client of 3FS, through which all bytes of USRBIO go. */
+    USRBIO_MEMORY,
+    /** A ring of USRBIO; its bytes are those of the memory that it shares with the client of 3FS. */
+    USRBIO_RING,
+    /** A file registered with USRBIO; its bytes are zero. */
+    USRBIO_FILE,
     /** Memory of tests. */
     TEST
 }

@@ -2,6 +2,7 @@ package io.kvtier.bindings;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.cuda.Cuda;
@@ -31,6 +32,7 @@ class NativeLibraryTest {
         assertEquals("", none.name());
         assertEquals("no libkvtier-none.so.7 or libkvtier-none.so could be loaded", none.availability().reason());
         assertEquals("install it", none.availability().remedy());
+        assertThrows(IllegalStateException.class, none::symbols);
     }
 
     @Test

@@ -27,6 +27,18 @@ public final class SimulatedBuffers implements DeviceBuffers {
         return region;
     }
 
+    /** New memory, with the bytes of a pattern in it. */
+    public DeviceRegion pattern(final long seed, final int length) {
+        final DeviceRegion region = allocate(length);
+        PatternBytes.fill(bytes(region, 0, length), seed);
+        return region;
+    }
+
+    /** All bytes of a region. */
+    public static byte[] content(final DeviceRegion region) {
+        return PatternBytes.copyOf(bytes(region, 0, region.byteSize()));
+    }
+
     /** The bytes of a range. */
     public static MemorySegment bytes(final DeviceRegion region, final long offset, final long length) {
         return MemorySegment.ofAddress(region.pointer().address() + offset).reinterpret(length);

@@ -71,6 +71,8 @@ public class SimulatedCuFile implements CuFileApi {
     private boolean compatible = true;
     private boolean realFiles;
     private boolean silentAfterFailure;
+    private boolean movesOn;
+    private final List<SimulatedEntry> late = new ArrayList<>();
     private boolean wrongHostCalls;
     private boolean wrongHostBatches;
     private LongConsumer afterDeregistration = base -> { };
@@ -140,6 +142,29 @@ public class SimulatedCuFile implements CuFileApi {
     public synchronized void wrongHostMemory(final boolean calls, final boolean batches) {
         wrongHostCalls = calls;
         wrongHostBatches = batches;
+    }
+
+    /**
+     * Whether a device goes on with what was cancelled, or given up, when its batch is gone, as nobody has seen and
+     * nobody has ruled out: {@link #moveLate()} is when.
+     */
+    public synchronized void movesOn(final boolean it) {
+        movesOn = it;
+    }
+
+    /** The device gets to what it goes on with; how many entries. Their files and memory must be there. */
+    public synchronized int moveLate() {
+        late.forEach(entry -> {
+            if (!memory.holds(entry.base() + entry.bufferOffset(), entry.size())) {
+                throw new AssertionError("memory is gone that a device still uses: " + entry);
+            }
+            if (move(entry) != entry.size()) {
+                throw new AssertionError("a file is gone that a device still uses: " + entry);
+            }
+        });
+        final int count = late.size();
+        late.clear();
+        return count;
     }
 
     /** Whether cancelled entries are reported as cancelled; they are dropped silently otherwise. */
@@ -457,6 +482,10 @@ public class SimulatedCuFile implements CuFileApi {
             return status;
         }
         final Batch one = batches.get(batch);
+        if (movesOn) {
+            late.addAll(one.outstanding.values());
+            one.outstanding.clear();
+        }
         List.copyOf(one.outstanding.values()).forEach(entry -> finish(one, entry, true));
         return status;
     }

@@ -16,7 +16,7 @@ import java.util.List;
  * @param offloadFailures  values that could not be copied to disk.
  * @param promotions       values copied from disk to memory.
  * @param unreadable       disk replicas dropped because their bytes could not be read, or were not those written.
- * @param putWaits         puts that had to wait for an offload.
+ * @param putWaits         puts that had to wait for room.
  * @param lateReads        reads whose bytes counted for nothing, since the lease was over when they were there; each
  *                         was tried again. Many of them want a longer lease.
  * @param gds              this store's own file for GDS replicas; all zero without one.
@@ -57,6 +57,8 @@ public record StoreStats(long objects, TierStats memory, TierStats disk, long mi
      * @param puts       values written there beside memory.
      * @param onlyPuts   values written there alone, since there was no memory for them.
      * @param unsettled  extents of which this store does not know whether the master has them; it asks until it does.
+     *                   And those that a device may still use, of whose transfer nothing was heard: they stay taken
+     *                   until the process ends.
      * @param way        what moves the bytes, and in which mode, in words: whether GPUDirect Storage goes by way of the
      *                   processor's memory, for one.
      * @param faults     what did not go well.
@@ -71,7 +73,7 @@ public record StoreStats(long objects, TierStats memory, TierStats disk, long mi
     /**
      * What did not go well with a file for GDS replicas.
      *
-     * @param noRoom        puts that found no room in it, and went to memory alone.
+     * @param noRoom        puts that found no room in it, in time, and went to memory alone or nowhere.
      * @param refused       puts whose room the master refused, or did not answer about.
      * @param writeFailures writes that failed; the puts failed with them.
      * @param readFailures  reads that failed; another replica was read, if there was one.

@@ -12,9 +12,10 @@ import java.util.Set;
  * @param segments     kinds of segment it serves.
  * @param memory       kinds of local memory it moves to and from them.
  * @param availability whether it works, and if not, why and what to do.
+ * @param detour       whether bytes of a device's memory pass through memory of the host.
  */
 public record Capability(TransportKind kind, Set<Segment.Kind> segments, Set<MemoryKind> memory,
-                         Availability availability) {
+                         Availability availability, HostDetour detour) {
     /** All memory that the processor can read and write. */
     public static final Set<MemoryKind> HOST_MEMORY =
         Set.copyOf(EnumSet.complementOf(EnumSet.of(MemoryKind.DEVICE)));
@@ -28,5 +29,18 @@ public record Capability(TransportKind kind, Set<Segment.Kind> segments, Set<Mem
      */
     public Capability(final TransportKind kind, final Set<Segment.Kind> segments, final Availability availability) {
         this(kind, segments, HOST_MEMORY, availability);
+    }
+
+    /**
+     * A transport that makes no detour.
+     *
+     * @param kind         the transport.
+     * @param segments     kinds of segment it serves.
+     * @param memory       kinds of local memory it moves to and from them.
+     * @param availability whether it works, and if not, why and what to do.
+     */
+    public Capability(final TransportKind kind, final Set<Segment.Kind> segments, final Set<MemoryKind> memory,
+        final Availability availability) {
+        this(kind, segments, memory, availability, HostDetour.NONE);
     }
 }

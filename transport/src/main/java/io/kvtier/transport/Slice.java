@@ -186,6 +186,17 @@ public final class Slice {
     }
 
     /**
+     * Completes the slice for those who wait for it, though nobody can say that nothing moves bytes of it any more: its
+     * transfer never counts as settled, and its regions are kept until the process ends. The slice may not be tried
+     * again by another transport.
+     *
+     * @param why what is known of it.
+     */
+    public void lost(final String why) {
+        transfer.sliceLost(this, failure(TransferFailure.Kind.FAILED, why));
+    }
+
+    /**
      * Completes the slice as failed because the segment ended.
      *
      * @param count bytes that were there.

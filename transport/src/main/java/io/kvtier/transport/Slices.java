@@ -97,18 +97,24 @@ final class Slices {
                 entered++;
             }
         } catch (final RuntimeException | Error e) {
-            leave();
+            leave(true);
             throw e;
         }
     }
 
-    /** Lets go what {@link #enter()} kept. */
-    void leave() {
+    /**
+     * Lets go what {@link #enter()} kept.
+     *
+     * @param regions false to keep the regions for ever, of which something may still be moved. Segments are let go
+     *                all the same: what moves bytes of them has holds of its own, and who closes one waits for its
+     *                transfers.
+     */
+    void leave(final boolean regions) {
         RuntimeException first = null;
         while (entered > 0) {
             entered--;
             try {
-                leave(entered);
+                leave(entered, regions);
             } catch (final RuntimeException e) {
                 first = e;
             }
@@ -188,11 +194,11 @@ final class Slices {
         try {
             problem = slice.region() == null ? null : settle(slice);
         } catch (final RuntimeException | Error e) {
-            leave(index);
+            leave(index, true);
             throw e;
         }
         if (problem != null) {
-            leave(index);
+            leave(index, true);
             throw invalid(slice, problem);
         }
     }
@@ -213,12 +219,12 @@ final class Slices {
         return next == null ? null : problem;
     }
 
-    private void leave(final int index) {
+    private void leave(final int index, final boolean region) {
         final Slice slice = slices.get(index);
         if (isNewSegment(index)) {
             slice.segment().gate().leave();
         }
-        if (isNewRegion(index)) {
+        if (region && isNewRegion(index)) {
             slice.region().release();
         }
     }

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Requests that are submitted together, and their common progress. A transfer ends when all its slices have ended, and
- * not before: then, and only then, may its memory be reused or its extents be let go. The first failure decides; slices
- * not yet started are then skipped.
+ * not before: then, and only then, may its memory be reused or its extents be let go, and only if it {@linkplain
+ * #isSettled() is settled}. The first failure decides; slices not yet started are then skipped.
  *
  * <p>One that {@link TransferEngine#newTransfer()} gave can be used again and again, which makes no object once it has
  * been as large as it gets: fill it ({@link #read}, {@link #write}), {@linkplain TransferEngine#submit(Transfer)
@@ -36,6 +36,8 @@ public final class Transfer {
     private long charge;
     private final Deadlines.Deadline deadline = new Deadlines.Deadline(this);
     private boolean limited;
+    /** A slice of it may still be moved. Written before the end of the slice. */
+    private volatile boolean lost;
     private TransferEvent event;
 
     Transfer(final TransferEngine engine) {
@@ -119,6 +121,9 @@ public final class Transfer {
         moved.setRelease(0);
         failure.setRelease(null);
         event = null;
+        if (lost) {
+            lost = false;
+        }
     }
 
     /**
@@ -146,6 +151,18 @@ public final class Transfer {
      */
     public boolean isDone() {
         return completion.hasEnded();
+    }
+
+    /**
+     * Whether it has ended, and nothing moves bytes of it any more. A transfer that a device has fallen silent about
+     * ends as failed, so that nobody waits for it for ever, and is never settled: its regions are kept, so that closing
+     * them frees nothing, and whoever lends it other memory, or a place in a file, must not use that for anything else
+     * before the process ends.
+     *
+     * @return false while it runs; for ever, when {@link #isDone()} and lost.
+     */
+    public boolean isSettled() {
+        return completion.hasEnded() && !lost;
     }
 
     /**
@@ -298,6 +315,11 @@ public final class Transfer {
         settle();
     }
 
+    void sliceLost(final Slice slice, final TransferFailure problem) {
+        lost = true;
+        sliceEnded(slice, problem);
+    }
+
     private void countMoved(final long bytes) {
         if (slices.size() == 1) {
             // Nobody else adds.
@@ -409,8 +431,11 @@ public final class Transfer {
         }
         cancelDeadline();
         final TransferFailure problem = failure();
+        if (lost) {
+            engine.lost();
+        }
         try {
-            slices.leave();
+            slices.leave(!lost);
         } catch (final RuntimeException e) {
             LOG.log(Logger.Level.WARNING, "memory or a segment that was closed meanwhile could not be released", e);
         }

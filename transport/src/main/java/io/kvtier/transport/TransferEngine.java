@@ -9,6 +9,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -42,6 +43,7 @@ public final class TransferEngine implements AutoCloseable {
     private final Deadlines deadlines = new Deadlines();
     private boolean closed;
     private volatile boolean abandoned;
+    private final AtomicLong lost = new AtomicLong();
 
     private TransferEngine(final TransferConfig config, final List<Transport> given) {
         this.config = config;
@@ -320,6 +322,16 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     /**
+     * Transfers that have ended without being {@linkplain Transfer#isSettled() settled}: something may move bytes of
+     * them until the process ends.
+     *
+     * @return how many so far.
+     */
+    public long lostTransfers() {
+        return lost.get();
+    }
+
+    /**
      * Whether closing gave up on transfers that did not end in time. Their memory must then stay mapped.
      *
      * @return true when transports were left open.
@@ -364,6 +376,10 @@ public final class TransferEngine implements AutoCloseable {
         admission.giveBack(charge);
     }
 
+    void lost() {
+        lost.incrementAndGet();
+    }
+
     Deadlines deadlines() {
         return deadlines;
     }
@@ -397,7 +413,7 @@ public final class TransferEngine implements AutoCloseable {
             // After the admission too: there may be no thread to look after its time.
             admission.giveBack(taken);
             if (entered) {
-                transfer.slices().leave();
+                transfer.slices().leave(true);
             }
             transfer.abandon();
             throw e;

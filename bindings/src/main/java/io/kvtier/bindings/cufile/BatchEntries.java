@@ -123,6 +123,17 @@ final class BatchEntries {
         return slot;
     }
 
+    /**
+     * Keeps what an entry holds for ever, but for its buffers of compatibility mode: these are the library's own, which
+     * has them back with the batch, and without them later batches could not be filled.
+     */
+    void lose(final int slot) {
+        pool.give(lengths[slot]);
+        files[slot] = null;
+        buffers[slot] = null;
+        memories[slot] = null;
+    }
+
     /** Lets go of what an entry held. */
     void let(final int slot) {
         pool.give(lengths[slot]);

@@ -35,6 +35,15 @@ import java.util.concurrent.locks.LockSupport;
  * library holds is asked about before it is taken ({@link CudaAddress}), and a batch of which nothing is heard any more
  * is given up: the poll that finds it so cancels and destroys it. That is 5 s after a failure, 30 s otherwise.
  *
+ * <p><b>When the batch is gone and entries were not heard of</b> they may still be moving: a cancellation is best
+ * effort, and nothing is said of a batch that is destroyed in flight. In compatibility mode they are not. There threads
+ * of the library move the bytes, in this process, and it waits for them: of 32 writes of 16 MiB that were cancelled and
+ * destroyed, or just destroyed, all bytes were in the file when {@code cuFileBatchIODestroy} came back, which took as
+ * long as writing them; of 32 reads nothing was in the memory, and nothing came in the two seconds after (NATIVE.md).
+ * So these are CANCELED. Where something direct is possible (nvidia-fs, PCI P2PDMA) a device moves the bytes, which
+ * nobody here has seen: the entries are {@link CuFileOutcome#LOST}, and what they hold is never let go of, the arrays
+ * and the driver included.
+ *
  * <p><b>Threading:</b> belongs to the thread that made it, which must have a CUDA context current; others are refused.
  * Make it a thread of its own: a submission can block in the library. <b>Lifetime:</b> {@link #close()} cancels what is
  * in flight and waits for a bounded time. <b>Blocking:</b> {@link #submit()} and {@link #cancel} on the device,
@@ -261,7 +270,7 @@ public final class CuFileBatch implements AutoCloseable {
 
     /**
      * Reports the entries that have ended and were not reported yet. When the driver has fallen silent, those of
-     * which nothing was heard are cancelled and reported as {@link CuFileOutcome#CANCELED}, and the batch is destroyed.
+     * which nothing was heard are cancelled and reported as {@link #cancel} does, and the batch is destroyed.
      *
      * @param timeoutNs how long to wait for the first of them, in nanoseconds; 0 only looks.
      * @param listener  is told of each.
@@ -300,7 +309,8 @@ public final class CuFileBatch implements AutoCloseable {
 
     /**
      * Cancels what is in flight, waits for what the driver says of it, and destroys the batch. Entries of which nothing
-     * was heard are reported as {@link CuFileOutcome#CANCELED} after that, when the driver no longer knows them.
+     * was heard are reported as {@link CuFileOutcome#CANCELED} after that, when the driver no longer knows them; as
+     * {@link CuFileOutcome#LOST} where a device may move them all the same.
      *
      * @param waitNs   the longest wait for events, in nanoseconds; the cancellation itself may take as long as the
      *                 transfers.
@@ -446,6 +456,11 @@ public final class CuFileBatch implements AutoCloseable {
 
     private void destroy(final Listener listener) {
         state = State.DESTROYED;
+        if (outstanding > 0 && driver.properties().directPossible()) {
+            api.batchDestroy(batch);
+            loseAll(listener);
+            return;
+        }
         NativeResources.released(NativeTag.CUFILE_HANDLE, arrayBytes);
         try {
             api.batchDestroy(batch);
@@ -453,6 +468,23 @@ public final class CuFileBatch implements AutoCloseable {
             dropAll(listener);
         } finally {
             driver.giveBack();
+        }
+    }
+
+    /** Lets go of nothing: see the class. */
+    private void loseAll(final Listener listener) {
+        LOG.log(System.Logger.Level.ERROR, "nothing was heard of " + outstanding + " entries of a batch that is gone, "
+            + "and the device may still move their bytes: their memory and their places in files stay in use until "
+            + "this process ends; see cufile.log, and restart the process when that can be done");
+        driver.lost(outstanding);
+        outstanding = 0;
+        for (int slot = 0; slot < entries.size(); slot++) {
+            if (entries.holds(slot)) {
+                entries.lose(slot);
+                if (listener != null) {
+                    listener.ended(slot, CuFileOutcome.LOST, 0);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A share of the opened cuFile driver.
@@ -34,6 +35,7 @@ public final class CuFileDriver implements AutoCloseable {
         final List<PoolSlabs> posixPool;
         final PosixPool pool;
         final int statisticsLevel;
+        final AtomicLong lost = new AtomicLong();
 
         Opened(final CuFileProperties properties, final List<PoolSlabs> posixPool, final int statisticsLevel) {
             this.properties = properties;
@@ -50,6 +52,19 @@ public final class CuFileDriver implements AutoCloseable {
      */
     public CuFileProperties properties() {
         return opened.properties;
+    }
+
+    /**
+     * Entries of batches, of all shares, that a device may still move though their batches are gone.
+     *
+     * @return how many; never less than before.
+     */
+    public long lost() {
+        return opened.lost.get();
+    }
+
+    void lost(final int entries) {
+        opened.lost.addAndGet(entries);
     }
 
     /**

@@ -14,8 +14,17 @@ public enum CuFileOutcome {
     INVALID,
     /** The driver's own time limit ended it. */
     TIMED_OUT,
-    /** It was cancelled, or the batch was destroyed before anything was heard of it: how much was moved is unknown. */
-    CANCELED;
+    /**
+     * It was cancelled, or the batch was destroyed before anything was heard of it: how much was moved is unknown, and
+     * nothing moves any more.
+     */
+    CANCELED,
+    /**
+     * The batch was destroyed before anything was heard of it, and a device may still move bytes: until the process
+     * ends neither its memory nor its place in the file may be used for anything else. The library's owners of both
+     * stay as they are.
+     */
+    LOST;
 
     /**
      * What an event says, or null when it does not say that the entry has ended.

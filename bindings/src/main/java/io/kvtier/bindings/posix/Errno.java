@@ -51,6 +51,8 @@ public final class Errno {
     public static final int EOPNOTSUPP = 95;
     /** The mount of a network file system lost its peer. */
     public static final int ENOTCONN = 107;
+    /** Nothing was heard in time. */
+    public static final int ETIMEDOUT = 110;
     /** The quota is used up. */
     public static final int EDQUOT = 122;
     /** The operation was given up on request. */
@@ -65,7 +67,8 @@ public final class Errno {
         Map.entry(ENOTDIR, "ENOTDIR"), Map.entry(EISDIR, "EISDIR"), Map.entry(EINVAL, "EINVAL"),
         Map.entry(EMFILE, "EMFILE"), Map.entry(EFBIG, "EFBIG"), Map.entry(ENOSPC, "ENOSPC"),
         Map.entry(EROFS, "EROFS"), Map.entry(ENOSYS, "ENOSYS"), Map.entry(EOPNOTSUPP, "EOPNOTSUPP"),
-        Map.entry(ENOTCONN, "ENOTCONN"), Map.entry(EDQUOT, "EDQUOT"));
+        Map.entry(ENOTCONN, "ENOTCONN"), Map.entry(EDQUOT, "EDQUOT"),
+        Map.entry(ETIMEDOUT, "ETIMEDOUT"));
 
     private Errno() {
     }

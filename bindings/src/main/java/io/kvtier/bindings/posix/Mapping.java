@@ -38,6 +38,9 @@ public final class Mapping implements AutoCloseable {
         }
     }
 
+    /** Takes the pages of a range now, as writing to each would (Linux 5.14; linux/mman.h). */
+    static final int POPULATE_WRITE = 23;
+
     private final Arena arena;
     private final MemorySegment segment;
 
@@ -128,6 +131,25 @@ public final class Mapping implements AutoCloseable {
             throw new ErrnoException("mlock", Libc.lastErrno(), "length " + segment.byteSize()
                 + "; the limit on locked memory is ulimit -l");
         }
+    }
+
+    /**
+     * Takes the pages of memory that another library has mapped, as if each were written to. Where the file behind it
+     * cannot give them (a full {@code /dev/shm}), the first access would end in a signal; this ends in an error.
+     *
+     * @param range whole pages that may be written, of anybody's mapping; their bytes stay as they are.
+     * @return false when the kernel does not know how (before Linux 5.14), and nothing was found out.
+     * @throws ErrnoException EFAULT when there is no room behind a page, ENOMEM when there is no memory.
+     */
+    public static boolean populate(final MemorySegment range) {
+        if (Libc.madvise(range, POPULATE_WRITE) == 0) {
+            return true;
+        }
+        final int errno = Libc.lastErrno();
+        if (errno == Errno.EINVAL) {
+            return false;
+        }
+        throw new ErrnoException("madvise", errno, "MADV_POPULATE_WRITE, length " + range.byteSize());
     }
 
     /**

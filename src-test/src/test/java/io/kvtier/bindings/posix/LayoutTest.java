@@ -60,6 +60,14 @@ class LayoutTest {
     }
 
     @Test
+    void shouldMatchTheAdviceThatTakesPages() throws IOException, InterruptedException {
+        final CompiledNumbers ours = CompiledNumbers.of(directory, "linux/mman.h", "sys/mman.h");
+        NotExercised.require("populate-headers", ours.knows(directory, "MADV_POPULATE_WRITE"),
+            "kernel headers older than 5.14");
+        ours.add("MADV_POPULATE_WRITE", Mapping.POPULATE_WRITE).compare(directory);
+    }
+
+    @Test
     void shouldMatchTheConstantsOfTheHeaders() throws IOException, InterruptedException {
         final CompiledNumbers ours = CompiledNumbers.of(directory, HEADERS);
         ours.add("O_RDONLY | O_CLOEXEC", OpenMode.READ.flags());

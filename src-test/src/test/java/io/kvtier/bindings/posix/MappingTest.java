@@ -46,6 +46,29 @@ class MappingTest {
         return PatternBytes.copyOf(segment);
     }
 
+    @Test
+    void shouldTakePagesAndKeepTheirBytes() {
+        try (Mapping mapping = Mapping.anonymous(NativeTag.TEST, 4 * PAGE)) {
+            mapping.segment().set(ValueLayout.JAVA_BYTE, PAGE, (byte) 42);
+            NotExercised.require("madv-populate", Mapping.populate(mapping.segment()), "a kernel older than 5.14");
+            assertEquals(42, mapping.segment().get(ValueLayout.JAVA_BYTE, PAGE));
+        }
+    }
+
+    @Test
+    void shouldFailAndNotEndInASignalWherePagesCannotBeHad() {
+        try (PosixFile file = PosixFile.inMemory("pages")) {
+            file.resize(4 * PAGE);
+            try (Mapping mapping = Mapping.of(file, 0, 4 * PAGE, true)) {
+                NotExercised.require("madv-populate", Mapping.populate(mapping.segment()), "a kernel older than 5.14");
+                file.resize(2 * PAGE);
+                final ErrnoException refused =
+                    assertThrows(ErrnoException.class, () -> Mapping.populate(mapping.segment()));
+                assertEquals(Errno.EFAULT, refused.errno());
+            }
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {1, 4095, 4096, 4097, 1 << 20})
     void shouldBeZeroedAlignedAndAsLongAsAskedWhenAnonymous(final long length) {

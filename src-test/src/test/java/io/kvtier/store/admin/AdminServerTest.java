@@ -15,11 +15,13 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.TaskCommand;
+import io.kvtier.transport.HostDetour;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -31,8 +33,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -93,6 +97,36 @@ class AdminServerTest {
                 .status());
             assertEquals("DELETE, GET, PUT", rig.send("POST", "/api/v1/tenant_quotas", "").response().headers()
                 .firstValue("allow").orElseThrow());
+        }
+    }
+
+    @Test
+    void shouldShowFilesOfClients() throws IOException, InterruptedException {
+        final UUID client = new UUID(1, 2);
+        master.on(GdsCommand.GdsStorages.class, command -> List.of(
+            new GdsCommand.GdsStorageInfo(client, new UUID(3, 4), 77, "h:2", 100, 90, 8,
+                new GdsCommand.GdsCounts(1, 2, 3, 4, 5, 6, 7),
+                new GdsCommand.GdsWork(11, 12, 13, 14, 15, 16, 17, 18, 19, 20),
+                new GdsCommand.GdsState(91, 6, 1, HostDetour.ALWAYS, "gds: compatibility mode")),
+            new GdsCommand.GdsStorageInfo(new UUID(5, 6), new UUID(7, 8), 1, "", 0, 0, 0, GdsCommand.GdsCounts.NONE,
+                GdsCommand.GdsWork.NONE, GdsCommand.GdsState.UNKNOWN)));
+        try (AdminRig rig = AdminRig.of(master)) {
+            assertEquals(2, Json.objects(rig.get("/api/v1/gds_storages").json(), "storages").size());
+            final List<Map<String, Object>> one =
+                Json.objects(rig.get("/api/v1/gds_storages?client_id=" + client).json(), "storages");
+            assertEquals(1, one.size());
+            final Map<String, Object> wanted = new HashMap<>(Map.of("client_id", client.toString(), "storage_id",
+                new UUID(3, 4).toString(), "generation", 77L, "endpoint", "h:2", "capacity", 100L, "used", 90L,
+                "replicas", 8L));
+            wanted.putAll(Map.of("puts", 1L, "only_puts", 2L, "adopted", 3L, "refused", 4L, "evictions", 5L,
+                "evicted_bytes", 6L, "settled", 7L));
+            wanted.putAll(Map.of("stored", 11L, "only_stored", 12L, "written_bytes", 13L, "reads", 14L,
+                "read_bytes", 15L, "failures", Map.of("no_room", 16L, "put_refusals", 17L, "writes", 18L, "reads", 19L,
+                    "stale_reads", 20L)));
+            wanted.putAll(Map.of("owner_used", 91L, "values", 6L, "uncertain_extents", 1L, "compat_mode", "always",
+                "way", "gds: compatibility mode"));
+            assertEquals(wanted, one.getFirst());
+            assertEquals(404, rig.get("/api/v1/gds_storages?client_id=nobody").status());
         }
     }
 

@@ -14,6 +14,7 @@ import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.SharedDiskConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
@@ -90,6 +91,34 @@ class EnginesTest {
         try (TransferEngine engine = Engines.embedded(hooks(variable), EMBEDDED).files(false, 1)) {
             assertEquals(kinds(files), kinds(engine));
         }
+    }
+
+    /** Rings where nothing forbids them: batches of reads overlap there; and calls, where rings cannot be had. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "                                                   | io_uring posix",
+        "{}                                                 | io_uring posix",
+        "{'transports': {'io_uring': {'enable': false}}}    | posix",
+        "{'transports': {'gds': {'enable': true}}}          | io_uring posix"})
+    void shouldReadSharedFilesByRingsUnlessTheVariableSaysNo(final String variable, final String files) {
+        try (TransferEngine engine = Engines.connected(hooks(variable), PLAIN).sharedFiles()) {
+            assertEquals(kinds(files), kinds(engine));
+        }
+    }
+
+    @Test
+    void shouldTakeTheSharedDiskFromTheSettingsOrElseFromTheEnvironment() {
+        final StoreHooks named = new StoreHooks(StoreHooks.SYSTEM.clockMs(), FileOpener.POSIX, Environment.of(Map.of(
+            "MOONCAKE_DISTRIBUTED_PAGE_MODE", "1", "MOONCAKE_DISTRIBUTED_ROOT_DIR", "/env")));
+        assertEquals(SharedDiskConfig.NONE.in("/env"), Engines.connected(named, PLAIN).sharedDisk());
+        final ConnectConfig own = PLAIN.toBuilder().sharedDisk(SharedDiskConfig.NONE.in("/own")).build();
+        assertEquals("/own", Engines.connected(named, own).sharedDisk().layout().rootDir());
+        final ConnectConfig none = PLAIN.toBuilder().sharedDisk(SharedDiskConfig.NONE).build();
+        assertEquals(SharedDiskConfig.NONE, Engines.connected(named, none).sharedDisk());
+        assertEquals(SharedDiskConfig.NONE, Engines.embedded(named, EMBEDDED).sharedDisk());
+        final StoreHooks wrong = new StoreHooks(StoreHooks.SYSTEM.clockMs(), FileOpener.POSIX, Environment.of(Map.of(
+            "MOONCAKE_DISTRIBUTED_PAGE_MODE", "1", "MOONCAKE_DISTRIBUTED_PAGE_SIZE", "5")));
+        assertTrue(refused(() -> Engines.connected(wrong, PLAIN)).contains("MOONCAKE_DISTRIBUTED_PAGE_SIZE is '5'"));
     }
 
     @Test

@@ -52,10 +52,13 @@ class GdsClusterTest {
 
     @AfterEach
     void close() {
-        if (faulty != null) {
-            faulty.close();
+        try {
+            if (faulty != null) {
+                faulty.close();
+            }
+        } finally {
+            cluster.close();
         }
-        cluster.close();
     }
 
     private GdsConfig gds() {

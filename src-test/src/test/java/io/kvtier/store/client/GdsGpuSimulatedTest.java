@@ -31,7 +31,9 @@ import io.kvtier.transport.gds.SimulatedGds;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -201,12 +203,7 @@ class GdsGpuSimulatedTest extends GdsGpuContract {
             simulated.stalled(true);
             // Whatever fails: nothing can be closed over a write that never ends.
             try {
-                final long before = simulated.count("batchSubmit");
-                putting = threads.submit(() -> put(store, KEY, all));
-                while (simulated.count("batchSubmit") == before) {
-                    assertFalse(putting.isDone(), "it was not submitted");
-                    Thread.onSpinWait();
-                }
+                putting = submitted(threads, () -> put(store, KEY, all));
                 host.close();
                 assertThrows(IllegalStateException.class, () -> put(store, ObjectKey.of("late"), all));
             } finally {
@@ -217,6 +214,42 @@ class GdsGpuSimulatedTest extends GdsGpuContract {
             assertThrows(IllegalStateException.class, () -> store.get(KEY, all));
             GdsStoreContract.awaitUsed(store, 3);
         }
+    }
+
+    @Test
+    void shouldKeepARegionThatIsClosedWhileItIsRead() throws Exception {
+        final byte[] value = PatternBytes.of(1, 3 * UNIT);
+        final DeviceRegion source = onGpu(value);
+        final DeviceRegion gpu = gpu().allocate(UNIT);
+        final HostRegion host = HostRegion.allocate(NativeTag.TEST, 2 * UNIT);
+        final List<RegionSlice> all = List.of(host.slice(0, 2 * UNIT), gpu.slice(0, UNIT));
+        try (EmbeddedStore store = openAlone(64 * UNIT);
+            ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            put(store, KEY, List.of(source.slice(0, value.length)));
+            final Future<GetOutcome> getting;
+            simulated.stalled(true);
+            try {
+                getting = submitted(threads, () -> store.get(KEY, all));
+                host.close();
+                assertThrows(IllegalStateException.class, () -> store.get(KEY, all));
+            } finally {
+                simulated.stalled(false);
+            }
+            assertEquals(new GetOutcome(true, value.length, ReplicaType.GDS), getting.get());
+            assertArrayEquals(Arrays.copyOfRange(value, 2 * UNIT, 3 * UNIT), content(gpu));
+            assertEquals(0, store.stats().gds().faults().readFailures());
+        }
+    }
+
+    /** Starts a call whose transfer is under way on return. */
+    private <T> Future<T> submitted(final ExecutorService threads, final Callable<T> call) {
+        final long before = simulated.count("batchSubmit");
+        final Future<T> running = threads.submit(call);
+        while (simulated.count("batchSubmit") == before) {
+            assertFalse(running.isDone(), "it was not submitted");
+            Thread.onSpinWait();
+        }
+        return running;
     }
 
     @Test

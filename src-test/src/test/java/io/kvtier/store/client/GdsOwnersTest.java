@@ -12,7 +12,9 @@ import io.kvtier.store.Store;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import java.nio.file.Path;
@@ -48,7 +50,8 @@ class GdsOwnersTest {
     });
 
     private void register(final UUID owner, final String endpoint) {
-        registered.add(new GdsStorageInfo(owner, owner, 1, endpoint, 8 * UNIT, 0, 0, GdsCounts.NONE));
+        registered.add(new GdsStorageInfo(owner, owner, 1, endpoint, 8 * UNIT, 0, 0, GdsCounts.NONE,
+            GdsWork.NONE, GdsState.UNKNOWN));
     }
 
     /** Where the owner of a replica answers that the master has named after so many questions. */

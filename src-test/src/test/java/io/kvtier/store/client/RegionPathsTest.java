@@ -34,6 +34,7 @@ import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.Gate;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.gds.GdsTransport;
 import java.io.IOException;
@@ -150,7 +151,7 @@ class RegionPathsTest {
             assertTrue(client.get(KEY, List.of(region.slice(0, SIZE))).hit());
             assertEquals(3, reads.get());
             assertEquals(1, copies.get());
-            assertArrayEquals(VALUE, PatternBytes.copyOf(SimulatedBuffers.bytes(region, 0, SIZE)));
+            assertArrayEquals(VALUE, SimulatedBuffers.content(region));
         }
     }
 
@@ -166,10 +167,9 @@ class RegionPathsTest {
             }
         });
         final Master master = new Started();
-        final PutStarts starts = command -> new PutStarts.Answer(STARTED, System.nanoTime());
         final Writer writer =
-            new Writer(UUID.randomUUID(), master, starts, new Writer.Places(new Untouched(), null, null),
-                new Counters(), limitMs);
+            new Writer(UUID.randomUUID(), master, new AtOnce(new Gate(), new Counters(), limitMs),
+                new Writer.Places(new Untouched(), null, null), new Counters(), limitMs);
         final GpuCopies gpus = new GpuCopies(devices, 30_000);
         try (gpus; ValueMemory source = ValueMemory.enter(memory.ranges(Kind.DEVICE), gpus)) {
             final Writer.Value value = Writer.Value.of(KEY, source, PutOptions.DEFAULT, false);
@@ -177,6 +177,14 @@ class RegionPathsTest {
                 : assertThrows(StoreException.class, () -> writer.put(value));
             assertEquals(ErrorCode.TRANSFER_FAIL, e.code());
             assertTrue(e.getMessage().contains("transferTimeoutMs"), e.getMessage());
+        }
+    }
+
+    /** There is always room. */
+    private record AtOnce(Gate gate, Counters counters, long putTimeoutMs) implements PutStarts {
+        @Override
+        public Answer start(final PutStart command) {
+            return new Answer(STARTED, System.nanoTime());
         }
     }
 

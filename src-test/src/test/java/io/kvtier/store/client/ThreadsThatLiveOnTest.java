@@ -83,7 +83,8 @@ class ThreadsThatLiveOnTest {
     void shouldTellOfAnOffloadWhoseMemoryIsGoneAndTakeTheNext() throws InterruptedException {
         final Tasks master = new Tasks();
         try (Offloader offloader =
-            new Offloader(CLIENT, master, null, new Cut(), new Counters(), 60_000, () -> { })) {
+            new Offloader(CLIENT, master, new Offloader.Places(null, null), new Cut(), new Counters(), 60_000,
+                () -> { })) {
             offloader.start();
             assertEquals(DiskCommand.OffloadResult.DISK_FAILED, master.told.take());
             offloader.wake();

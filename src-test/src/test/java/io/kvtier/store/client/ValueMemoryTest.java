@@ -59,16 +59,6 @@ class ValueMemoryTest {
         buffers.close();
     }
 
-    private DeviceRegion device(final long seed, final int length) {
-        final DeviceRegion region = buffers.allocate(length);
-        PatternBytes.fill(SimulatedBuffers.bytes(region, 0, length), seed);
-        return region;
-    }
-
-    private static byte[] content(final DeviceRegion region) {
-        return PatternBytes.copyOf(SimulatedBuffers.bytes(region, 0, region.byteSize()));
-    }
-
     private static byte[] join(final List<MemorySegment> pieces) {
         return StoreContract.join(pieces.toArray(MemorySegment[]::new));
     }
@@ -79,7 +69,7 @@ class ValueMemoryTest {
 
     @Test
     void shouldSayWhoCanTouchTheMemory() {
-        final DeviceRegion device = device(1, 100);
+        final DeviceRegion device = buffers.pattern(1, 100);
         try (Arena shared = Arena.ofShared(); Arena confined = Arena.ofConfined()) {
             final List<MemorySegment> any = List.of(shared.allocate(10), shared.allocate(5));
             try (ValueMemory straight = entered(any)) {
@@ -120,8 +110,8 @@ class ValueMemoryTest {
     /** One piece for what lies on GPUs one behind the other: a block device takes one as it is. */
     @Test
     void shouldJoinWhatIsOnGpus() {
-        final DeviceRegion first = device(1, 1000);
-        final DeviceRegion second = device(2, 1000);
+        final DeviceRegion first = buffers.pattern(1, 1000);
+        final DeviceRegion second = buffers.pattern(2, 1000);
         PatternBytes.fill(host.segment(), 3);
         try (ValueMemory memory = ValueMemory.enter(List.of(first.slice(10, 990), second.slice(0, 500),
             host.slice(7, 20), second.slice(500, 500)), gpus)) {
@@ -140,7 +130,7 @@ class ValueMemoryTest {
 
     @Test
     void shouldNeedStagingMemoryForWhatIsReadAlone() {
-        final DeviceRegion device = device(1, 1 << 20);
+        final DeviceRegion device = buffers.pattern(1, 1 << 20);
         try (ValueMemory memory = ValueMemory.enter(List.of(device.slice(0, 1 << 20), host.slice(0, 8)), gpus)) {
             final List<MemorySegment> small = memory.target(100);
             assertEquals(100, small.getFirst().byteSize());
@@ -154,19 +144,19 @@ class ValueMemoryTest {
 
             final byte[] expected = PatternBytes.of(1, 1 << 20);
             System.arraycopy(PatternBytes.of(2, 200), 0, expected, 0, 150);
-            assertArrayEquals(expected, content(device));
+            assertArrayEquals(expected, SimulatedBuffers.content(device));
         }
     }
 
     /** As when a file was read straight into the GPU after an attempt over the host has failed. */
     @Test
     void shouldDeliverNothingThatWasLetGo() {
-        final DeviceRegion device = device(1, 100);
+        final DeviceRegion device = buffers.pattern(1, 100);
         try (ValueMemory memory = ValueMemory.enter(List.of(device.slice(0, 100)), gpus)) {
             memory.target(100).getFirst().fill((byte) 1);
             memory.unstage();
             memory.deliver(100);
-            assertArrayEquals(PatternBytes.of(1, 100), content(device));
+            assertArrayEquals(PatternBytes.of(1, 100), SimulatedBuffers.content(device));
         }
     }
 
@@ -174,7 +164,7 @@ class ValueMemoryTest {
     @Test
     void shouldMoveMoreThanThePoolHolds() {
         final int size = (int) Staging.POOL_BYTES + 12_345;
-        final DeviceRegion device = device(1, size);
+        final DeviceRegion device = buffers.pattern(1, size);
         final byte[] value = PatternBytes.of(1, size);
         try (ValueMemory memory = ValueMemory.enter(List.of(device.slice(0, size)), gpus)) {
             assertArrayEquals(value, PatternBytes.copyOf(memory.source().getFirst()));
@@ -183,14 +173,14 @@ class ValueMemoryTest {
             final byte[] other = PatternBytes.of(2, size);
             memory.target(size).getFirst().copyFrom(MemorySegment.ofArray(other));
             memory.deliver(size);
-            assertTrue(Arrays.equals(other, content(device)));
+            assertTrue(Arrays.equals(other, SimulatedBuffers.content(device)));
         }
     }
 
     @Test
     void shouldGiveStagingMemoryBackWhenACopyFails() {
         final int size = 16 << 20;
-        final DeviceRegion device = device(1, size);
+        final DeviceRegion device = buffers.pattern(1, size);
         // More often than the pool would have room, were any of it kept.
         for (int round = 0; round < 2 * Staging.POOL_BYTES / size; round++) {
             try (ValueMemory memory = ValueMemory.enter(List.of(device.slice(0, size)), gpus)) {

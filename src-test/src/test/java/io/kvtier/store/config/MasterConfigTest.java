@@ -116,8 +116,8 @@ class MasterConfigTest {
     void shouldRefuseALayoutOfSharedFilesThatCannotBeOne() {
         final Map<MasterOption, String> options = new EnumMap<>(Map.of(MasterOption.DISTRIBUTED_PAGE_MODE, "true",
             MasterOption.DISTRIBUTED_PAGE_SIZE, "12288"));
-        assertEquals("the page size of the shared disk is 12288; it must be a power of two from 4096 to 1073741824; see "
-            + "distributed_root_dir, distributed_bucket_count, distributed_page_size and distributed_bucket_size",
+        assertEquals("the page size of the shared disk is 12288; it must be a power of two from 4096 to 1073741824; "
+            + "see distributed_root_dir, distributed_bucket_count, distributed_page_size and distributed_bucket_size",
             problem(() -> from(options, Map.of())));
         options.put(MasterOption.DISTRIBUTED_PAGE_MODE, "false");
         assertFalse(from(options, Map.of()).settings().pages().isOn(), "nobody asks for it");

@@ -62,8 +62,8 @@ class MasterMetricsTest {
     void open() {
         master = new EmbeddedMaster(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 1000, true, 50,
             MasterSettings.Liveness.FOREVER, MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, true,
-            MasterSettings.Strategy.RANDOM, new MasterSettings.Pages(new PageLayout("/mnt/m", 2, 4096, 12_288), "c", 1, 0,
-                false, new MasterSettings.Promotion(false, 2, 10))), clock, new Effects() {
+            MasterSettings.Strategy.RANDOM, new MasterSettings.Pages(new PageLayout("/mnt/m", 2, 4096, 12_288), "c", 1,
+                0, false, new MasterSettings.Promotion(false, 2, 10))), clock, new Effects() {
                 @Override
                 public void workQueued(final UUID clientId, final WorkKind kind) {
                     // Nobody works here.
@@ -93,13 +93,15 @@ class MasterMetricsTest {
     /** A master with nothing but counters, all of them different. */
     private static final class Counted implements Master {
         private static final MasterStats STATS = new MasterStats(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-            17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32, 54, 55, 67, 68),
+            17, 18, 19, 20, 21, 22, 23, 24, 25, new MasterStats.Gets(26, 27, 28, 29, 30, 31, 32, 54, 55, 167, 168),
             new MasterStats.EvictionRuns(33, 34, 35), new MasterStats.EvictionRuns(36, 37, 38),
             new MasterStats.Allocations(39, 40, 49),
             new MasterStats.Promoted(41, 42, 43, 44, 45, new MasterStats.Rejected(50, 51, 52)),
             new MasterStats.Probes(46, 47, 48, 53),
-            new MasterStats.GdsTotals(56, 57, 58, 59, new GdsCommand.GdsCounts(60, 61, 62, 63, 64, 65, 66)),
-            new MasterStats.PageTotals(70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, new MasterStats.Hot(81, 82, 83)));
+            new MasterStats.GdsTotals(56, 57, 58, 59, new GdsCommand.GdsCounts(60, 61, 62, 63, 64, 65, 66),
+                new MasterStats.GdsTold(new GdsCommand.GdsWork(67, 68, 69, 70, 71, 72, 73, 74, 75, 76), 77, 78, 79)),
+            new MasterStats.PageTotals(170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180,
+                new MasterStats.Hot(181, 182, 183)));
 
         @Override
         @SuppressWarnings("unchecked") // Everything else that is asked for is a list.
@@ -136,19 +138,24 @@ class MasterMetricsTest {
             master_promotion_in_flight 22, master_soft_pin_key_count 23, kvtier_groups 24,
             master_allocated_file_size_bytes 25, total_get_nums_ 26, mem_cache_hit_nums_ 27,
             mem_cache_hit_bytes_total 28, kvtier_nof_hits_total 29, kvtier_nof_hit_bytes_total 30,
-            file_cache_hit_nums_ 31, file_cache_hit_bytes_total 32, valid_get_nums_ 208,
+            file_cache_hit_nums_ 31, file_cache_hit_bytes_total 32, valid_get_nums_ 308,
             kvtier_gds_hits_total 54, kvtier_gds_hit_bytes_total 55, kvtier_gds_storages 56,
             kvtier_gds_capacity_bytes 57, kvtier_gds_allocated_bytes 58, kvtier_gds_replicas 59,
             kvtier_gds_puts_total 60, kvtier_gds_only_puts_total 61, kvtier_gds_adopted_total 62,
             kvtier_gds_refused_total 63, kvtier_gds_evictions_total 64, kvtier_gds_evicted_bytes_total 65,
-            kvtier_gds_settled_total 66, kvtier_distributed_hits_total 67, kvtier_distributed_hit_bytes_total 68,
-            kvtier_distributed_capacity_bytes 70, kvtier_distributed_allocated_bytes 71,
-            kvtier_distributed_replicas 72, kvtier_distributed_writes 73,
-            mooncake_master_distributed_page_allocations_total 74, mooncake_master_distributed_page_frees_total 75,
-            mooncake_master_distributed_page_allocation_failures_total 76, kvtier_distributed_evictions_total 77,
-            kvtier_distributed_evicted_bytes_total 78, kvtier_distributed_reaped_total 79,
-            kvtier_distributed_stale_total 80, kvtier_distributed_hot_values_waiting 81,
-            kvtier_distributed_hot_values_total 82, kvtier_distributed_hot_values_rejected_total 83,
+            kvtier_distributed_hits_total 167, kvtier_distributed_hit_bytes_total 168,
+            kvtier_distributed_capacity_bytes 170, kvtier_distributed_allocated_bytes 171,
+            kvtier_distributed_replicas 172, kvtier_distributed_writes 173,
+            mooncake_master_distributed_page_allocations_total 174, mooncake_master_distributed_page_frees_total 175,
+            mooncake_master_distributed_page_allocation_failures_total 176, kvtier_distributed_evictions_total 177,
+            kvtier_distributed_evicted_bytes_total 178, kvtier_distributed_reaped_total 179,
+            kvtier_distributed_stale_total 180, kvtier_distributed_hot_values_waiting 181,
+            kvtier_distributed_hot_values_total 182, kvtier_distributed_hot_values_rejected_total 183,
+            kvtier_gds_settled_total 66, kvtier_gds_stored_total 67, kvtier_gds_only_stored_total 68,
+            kvtier_gds_written_bytes_total 69, kvtier_gds_reads_total 70, kvtier_gds_read_bytes_total 71,
+            kvtier_gds_no_room_total 72, kvtier_gds_put_refusals_total 73, kvtier_gds_write_failures_total 74,
+            kvtier_gds_read_failures_total 75, kvtier_gds_stale_reads_total 76, kvtier_gds_values 77,
+            kvtier_gds_uncertain_extents 78, kvtier_gds_compat_mode_storages 79,
             master_attempted_evictions_mem 33, master_successful_evictions_mem 34, master_evicted_size_bytes_mem 35,
             master_attempted_evictions_nof 36, master_successful_evictions_nof 37, master_evicted_size_bytes_nof 38,
             master_attempted_evictions_total 69, master_successful_evictions_total 71, master_evicted_size_bytes 73,

@@ -69,7 +69,7 @@ class GdsClosingTest {
                 write = free.write(source.slices());
                 gate.awaitEntered();
                 free.close();
-                assertEquals(new GdsStorageStats(2 * UNIT, UNIT, 0, 0, 0, 0, 1, 0, 0), rig.storage().stats());
+                assertEquals(new GdsStorageStats(2 * UNIT, UNIT, 0, 0, 0, 0, 1, 0, 0, 0), rig.storage().stats());
                 assertNull(rig.storage().reserve(ObjectKey.of("two"), 2 * UNIT));
             }
             write.await();

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.posix.Errno;
+import io.kvtier.kit.FailingCalls;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.Faults.Call;
 import io.kvtier.kit.FaultyFiles;
@@ -26,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
@@ -145,36 +147,14 @@ class GdsFaultTest {
         }
     }
 
-    private void failEach(final Call call, final Failing failing) {
-        long reached = Long.MAX_VALUE;
-        long n = 1;
-        for (; n <= reached; n++) {
-            final Path where = directory.resolve(call + "-" + n);
-            final Faults faults = new Faults();
-            failing.arm(faults, n);
+    private void failEach(final Call call, final ObjLongConsumer<Faults> arming) {
+        FailingCalls.each(directory, call, arming, (where, files) -> {
             final GdsLedger ledger = new GdsLedger();
-            try {
-                LeakCheck.around(() -> {
-                    scenario(where, new FaultyFiles(faults), ledger);
-                    verify(where, ledger);
-                });
-            } catch (final AssertionError | RuntimeException e) {
-                throw new AssertionError("with " + call + " number " + n + " failing; reported failures "
-                    + ledger.failures(), e);
-            }
-            // A scenario that ends early makes fewer calls: only one that has not reached the failure is the last.
-            if (faults.count(call) < n) {
-                reached = n;
-                assertWhole(ledger, "without a failure");
-            }
-        }
-        assertTrue(n > 2, "the scenario makes none of these calls");
-    }
-
-    /** Sets a failure up. */
-    @FunctionalInterface
-    private interface Failing {
-        void arm(Faults faults, long n);
+            return new FailingCalls.Run(ledger.failures(), () -> {
+                scenario(where, files, ledger);
+                verify(where, ledger);
+            }, () -> assertWhole(ledger, "without a failure"));
+        });
     }
 
     @ParameterizedTest

@@ -195,7 +195,8 @@ final class GdsRig implements AutoCloseable {
     void assertNothingLeft() {
         storage.flush();
         final GdsStorageStats stats = storage.stats();
-        assertEquals(new GdsStorageStats(storage.capacityBytes(), 0, 0, 0, 0, 0, 0, 0, stats.deferredFrees()), stats);
+        assertEquals(new GdsStorageStats(storage.capacityBytes(), 0, 0, 0, 0, 0, 0, 0, stats.deferredFrees(), 0),
+            stats);
         assertEquals(0, storage.usedBytes());
         try (GdsReservation all = storage.reserve(Value.of("all", 1, 1).key(), storage.capacityBytes())) {
             assertNotNull(all, "the whole file is one free extent again");

@@ -49,7 +49,8 @@ class GdsStorageManagerTest {
 
     private static GdsStorageStats stats(final long units, final long used, final long committed, final long reserved,
         final long unsettled, final long resting, final long leases) {
-        return new GdsStorageStats(units * UNIT, used * UNIT, committed, reserved, unsettled, 0, resting, leases, 0);
+        return new GdsStorageStats(units * UNIT, used * UNIT, committed, reserved, unsettled, 0, resting, leases, 0,
+            0);
     }
 
     @ParameterizedTest

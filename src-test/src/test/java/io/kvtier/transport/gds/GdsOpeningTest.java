@@ -20,6 +20,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.transport.Direction;
+import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.Registration;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.Transfer;
@@ -103,15 +104,18 @@ class GdsOpeningTest {
     void shouldSayWhichWayDataTakes() {
         try (GdsTransport transport = rig.transport(path(false, true))) {
             assertEquals(CuFileMode.COMPATIBILITY, transport.mode());
+            assertEquals(HostDetour.ALWAYS, transport.capability().detour());
             assertTrue(transport.capability().availability().reason().contains("compatibility mode, through host"));
         }
         rig.simulated.compatible(false);
         try (GdsTransport transport = rig.transport(path(true, true))) {
             assertEquals(CuFileMode.UNKNOWN, transport.mode());
+            assertEquals(HostDetour.POSSIBLE, transport.capability().detour());
             assertTrue(transport.capability().availability().reason().contains("where the file system can"));
         }
         try (GdsTransport transport = rig.transport(path(true, false))) {
             assertEquals(CuFileMode.NVIDIA_FS, transport.mode());
+            assertEquals(HostDetour.NONE, transport.capability().detour());
             assertTrue(transport.capability().availability().reason().contains("compatibility mode is refused"));
         }
     }

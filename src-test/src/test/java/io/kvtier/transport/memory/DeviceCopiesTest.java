@@ -66,16 +66,6 @@ class DeviceCopiesTest {
         buffers.close();
     }
 
-    private DeviceRegion device(final long seed, final int length) {
-        final DeviceRegion region = buffers.allocate(length);
-        PatternBytes.fill(SimulatedBuffers.bytes(region, 0, length), seed);
-        return region;
-    }
-
-    private static byte[] content(final DeviceRegion region) {
-        return PatternBytes.copyOf(SimulatedBuffers.bytes(region, 0, region.byteSize()));
-    }
-
     private TransferFailure refusal(final TransferRequest request) {
         final TransferFailure failure =
             assertThrows(TransferException.class, () -> engine.submit(List.of(request))).failure();
@@ -90,7 +80,7 @@ class DeviceCopiesTest {
         assertTrue(without.availability().reason().contains("host memory only"), without.availability().reason());
         assertTrue(engine.capabilities().getFirst().memory().contains(MemoryKind.DEVICE));
         assertThrows(IllegalArgumentException.class, () -> new MemoryTransport(List.of()));
-        final DeviceRegion region = device(1, 10);
+        final DeviceRegion region = buffers.pattern(1, 10);
         try (TransferEngine hostOnly = TransferEngine.open(TransferConfig.DEFAULT, List.of(new MemoryTransport()))) {
             final IllegalArgumentException refused =
                 assertThrows(IllegalArgumentException.class, () -> hostOnly.register("gpu", region));
@@ -101,11 +91,12 @@ class DeviceCopiesTest {
     @Test
     void shouldStageMemoryThatIsMappedFromAFile() throws IOException {
         final Path path = Files.write(directory.resolve("mapped"), PatternBytes.of(1, SIZE));
-        final DeviceRegion region = device(2, SIZE);
+        final DeviceRegion region = buffers.pattern(2, SIZE);
         final Segment segment = engine.register("gpu", region);
         try (MappedRegion mapped = MappedRegion.map(path.toString(), 0, SIZE, true)) {
             engine.submit(List.of(TransferRequest.write(mapped.slice(1, SIZE - 1), segment, 1))).await();
-            assertArrayEquals(PatternBytes.of(1, SIZE), concat(PatternBytes.of(2, 1), content(region)));
+            assertArrayEquals(PatternBytes.of(1, SIZE), concat(PatternBytes.of(2, 1),
+                SimulatedBuffers.content(region)));
 
             PatternBytes.fill(SimulatedBuffers.bytes(region, 0, SIZE), 3);
             engine.submit(List.of(TransferRequest.read(mapped.slice(0, SIZE), segment, 0))).await();
@@ -124,7 +115,7 @@ class DeviceCopiesTest {
     @Test
     void shouldFailAndNotCrashWhenAMappedFileWasCut() throws IOException {
         final Path path = Files.write(directory.resolve("mapped"), PatternBytes.of(1, SIZE));
-        final Segment segment = engine.register("gpu", device(2, SIZE));
+        final Segment segment = engine.register("gpu", buffers.pattern(2, SIZE));
         try (MappedRegion mapped = MappedRegion.map(path.toString(), 0, SIZE, true);
             PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE)) {
             file.resize(4096);
@@ -141,7 +132,7 @@ class DeviceCopiesTest {
 
     @Test
     void shouldFailTheSliceWhenACopyOrTheWaitForItFails() {
-        final DeviceRegion region = device(1, SIZE);
+        final DeviceRegion region = buffers.pattern(1, SIZE);
         final Segment segment = engine.register("gpu", region);
         devices.failCopy(new IllegalStateException("no copy"));
         final Transfer first = engine.submit(List.of(TransferRequest.read(host.slice(0, SIZE), segment, 0)));
@@ -151,7 +142,7 @@ class DeviceCopiesTest {
         assertEquals("no wait", assertThrows(TransferException.class, second::await).failure().message());
 
         engine.submit(List.of(TransferRequest.read(host.slice(0, SIZE), segment, 0))).await();
-        assertArrayEquals(content(region), PatternBytes.copyOf(host.segment()));
+        assertArrayEquals(SimulatedBuffers.content(region), PatternBytes.copyOf(host.segment()));
     }
 
     @Test
@@ -166,8 +157,8 @@ class DeviceCopiesTest {
     @CsvSource({"0, 0, 1, true", "0, 100, 101, true", "100, 0, 101, true", "0, 100, 100, false", "100, 0, 100, false"})
     void shouldRefuseRangesOfOneAllocationThatOverlap(final long from, final long to, final long length,
         final boolean overlap) {
-        final DeviceRegion region = device(1, 1000);
-        final byte[] model = content(region);
+        final DeviceRegion region = buffers.pattern(1, 1000);
+        final byte[] model = SimulatedBuffers.content(region);
         final Segment segment = engine.register("gpu", region);
         final TransferRequest request = TransferRequest.write(region.slice(from, length), segment, to);
         if (overlap) {
@@ -176,12 +167,12 @@ class DeviceCopiesTest {
             engine.submit(List.of(request)).await();
             System.arraycopy(model.clone(), (int) from, model, (int) to, (int) length);
         }
-        assertArrayEquals(model, content(region));
+        assertArrayEquals(model, SimulatedBuffers.content(region));
     }
 
     @Test
     void shouldRefuseWhatCannotBeCopiedByAnotherThread() {
-        final Segment segment = engine.register("gpu", device(1, 100));
+        final Segment segment = engine.register("gpu", buffers.pattern(1, 100));
         try (Arena arena = Arena.ofConfined()) {
             final MemoryRegion confined = new BorrowedRegion(arena.allocate(100));
             assertTrue(refusal(TransferRequest.read(confined.slice(0, 100), segment, 0)).message()
@@ -191,13 +182,13 @@ class DeviceCopiesTest {
             .contains("not inside the segment of 100 bytes"));
         final Segment constant =
             engine.register("constant", new BorrowedRegion(host.segment().asReadOnly()));
-        assertTrue(refusal(TransferRequest.write(device(2, 10).slice(0, 10), constant, 0)).message()
+        assertTrue(refusal(TransferRequest.write(buffers.pattern(2, 10).slice(0, 10), constant, 0)).message()
             .contains("read-only"));
     }
 
     @Test
     void shouldRefuseBorrowedMemoryThatWasFreed() {
-        final DeviceRegion region = device(1, 100);
+        final DeviceRegion region = buffers.pattern(1, 100);
         final Segment segment = engine.register("gpu", region);
         devices.memory().freed(region.pointer().address());
         assertTrue(refusal(TransferRequest.read(host.slice(0, 100), segment, 0)).message()
@@ -208,7 +199,7 @@ class DeviceCopiesTest {
     /** Who lends memory says how long it is; whether the part that is asked for is there, the driver is asked. */
     @Test
     void shouldLookForBorrowedMemoryWhereTheSliceIs() {
-        final DeviceRegion half = device(1, SIZE / 2);
+        final DeviceRegion half = buffers.pattern(1, SIZE / 2);
         final Segment segment = engine.register("gpu", DeviceRegion.borrow(null,
             new DevicePointer(half.pointer().address(), SIZE)));
         engine.submit(List.of(TransferRequest.read(host.slice(0, SIZE / 2), segment, 0))).await();
@@ -233,7 +224,7 @@ class DeviceCopiesTest {
 
     @Test
     void shouldKeepTheMemoryOfTheSegmentUntilTheCopyHasEndedWhenItsRegionIsClosed() throws Exception {
-        final DeviceRegion local = device(1, SIZE);
+        final DeviceRegion local = buffers.pattern(1, SIZE);
         final HostRegion remote = HostRegion.allocate(NativeTag.TEST, SIZE);
         final Segment segment = engine.register("memory", remote);
         final CountDownLatch inside = new CountDownLatch(1);
@@ -256,7 +247,7 @@ class DeviceCopiesTest {
 
     @Test
     void shouldEndOnlyAfterTheCopyWhenCancelledOrClosedUnderIt() throws Exception {
-        final DeviceRegion region = device(1, SIZE);
+        final DeviceRegion region = buffers.pattern(1, SIZE);
         final Segment segment = engine.register("gpu", region);
         final CountDownLatch inside = new CountDownLatch(1);
         final CountDownLatch go = new CountDownLatch(1);
@@ -274,7 +265,7 @@ class DeviceCopiesTest {
 
         assertEquals(TransferFailure.Kind.CANCELED,
             assertThrows(TransferException.class, running::await).failure().kind());
-        assertArrayEquals(PatternBytes.of(1, SIZE), content(region));
+        assertArrayEquals(PatternBytes.of(1, SIZE), SimulatedBuffers.content(region));
         assertEquals(-1, MemorySegment.ofArray(PatternBytes.of(1, SIZE)).asSlice(0, 1000).mismatch(
             host.segment().asSlice(0, 1000)));
     }

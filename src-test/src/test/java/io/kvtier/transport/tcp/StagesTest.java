@@ -66,16 +66,6 @@ class StagesTest {
         buffers.close();
     }
 
-    private DeviceRegion device(final long seed) {
-        final DeviceRegion region = buffers.allocate(SIZE);
-        PatternBytes.fill(SimulatedBuffers.bytes(region, 0, SIZE), seed);
-        return region;
-    }
-
-    private static byte[] content(final DeviceRegion region) {
-        return PatternBytes.copyOf(SimulatedBuffers.bytes(region, 0, SIZE));
-    }
-
     private Segment good() {
         if (good == null) {
             final ExportedSegment export = server.export("s", served, AccessToken.random(), Permission.READ_WRITE);
@@ -95,11 +85,11 @@ class StagesTest {
 
     /** Whatever happened before: both stages are there, and what goes through them is what was sent. */
     private void assertGoesOn() {
-        move(true, device(71), good()).await();
+        move(true, buffers.pattern(71, SIZE), good()).await();
         assertArrayEquals(PatternBytes.of(71, SIZE), PatternBytes.copyOf(served.segment()));
-        final DeviceRegion back = device(72);
+        final DeviceRegion back = buffers.pattern(72, SIZE);
         move(false, back, good()).await();
-        assertArrayEquals(PatternBytes.of(71, SIZE), content(back));
+        assertArrayEquals(PatternBytes.of(71, SIZE), SimulatedBuffers.content(back));
     }
 
     private static Runnable holding(final CountDownLatch inside, final CountDownLatch go) {
@@ -130,7 +120,7 @@ class StagesTest {
             final ExportedSegment export = server.export("s", served, AccessToken.random(), Permission.READ_WRITE);
             final Segment segment = rig.engine().openSegment(export.address(), export.token());
             final TransferFailure failure = assertThrows(TransferException.class, () -> rig.engine().submit(
-                List.of(TransferRequest.read(device(1).slice(0, 10), segment, 0)))).failure();
+                List.of(TransferRequest.read(buffers.pattern(1, SIZE).slice(0, 10), segment, 0)))).failure();
 
             assertEquals(TransferFailure.Kind.INVALID, failure.kind());
             assertTrue(failure.message().contains("no CUDA context was given"), failure.message());
@@ -174,7 +164,7 @@ class StagesTest {
 
     @Test
     void shouldRefuseMemoryThatWasFreed() {
-        final DeviceRegion gone = device(1);
+        final DeviceRegion gone = buffers.pattern(1, SIZE);
         final Segment segment = good();
         devices.memory().freed(gone.pointer().address());
         final TransferFailure failure =
@@ -195,7 +185,7 @@ class StagesTest {
             devices.failWait(failure);
         }
 
-        final TransferFailure told = TcpRig.failureOf(move(write, device(1), segment));
+        final TransferFailure told = TcpRig.failureOf(move(write, buffers.pattern(1, SIZE), segment));
 
         assertEquals(TransferFailure.Kind.FAILED, told.kind());
         assertEquals("the device is ill", told.message());
@@ -207,7 +197,7 @@ class StagesTest {
     @ValueSource(booleans = {true, false})
     void shouldNeverUseAStageAgainWhoseCopyCannotBeWaitedFor(final boolean write) {
         final Segment segment = good();
-        final DeviceRegion region = device(1);
+        final DeviceRegion region = buffers.pattern(1, SIZE);
         // One part, or two threads would share the failures.
         devices.failWaits(2, new IllegalStateException("the device is ill"));
         assertEquals("the device is ill", TcpRig.failureOf(move(write, region, PART, segment)).message());
@@ -233,7 +223,7 @@ class StagesTest {
         final CountDownLatch go = new CountDownLatch(1);
         final Segment segment = good();
         devices.beforeWait(holding(inside, go));
-        final Transfer running = move(write, device(1), segment);
+        final Transfer running = move(write, buffers.pattern(1, SIZE), segment);
         inside.await();
         running.cancel();
         assertFalse(running.await(0), "a copy is still using the memory");
@@ -251,9 +241,9 @@ class StagesTest {
         final CountDownLatch go = new CountDownLatch(1);
         final Segment segment = good();
         devices.beforeWait(holding(inside, go));
-        final Transfer first = move(true, device(1), segment);
+        final Transfer first = move(true, buffers.pattern(1, SIZE), segment);
         inside.await();
-        final DeviceRegion untouched = device(2);
+        final DeviceRegion untouched = buffers.pattern(2, SIZE);
         final Transfer waiting = move(true, untouched, segment);
         final Transfer late = engine.submit(List.of(TransferRequest.read(untouched.slice(0, SIZE), segment, 0)),
             TransferOptions.within(20));
@@ -266,7 +256,7 @@ class StagesTest {
         go.countDown();
         first.await();
         assertArrayEquals(PatternBytes.of(1, SIZE), PatternBytes.copyOf(served.segment()));
-        assertArrayEquals(PatternBytes.of(2, SIZE), content(untouched));
+        assertArrayEquals(PatternBytes.of(2, SIZE), SimulatedBuffers.content(untouched));
         devices.beforeWait(() -> { });
         assertGoesOn();
     }
@@ -289,7 +279,8 @@ class StagesTest {
             hang();
         })) {
             final Segment segment = engine.openSegment(peer.address("s"));
-            engine.submit(List.of(TransferRequest.write(device(1).slice(0, 2 * PART), segment, 0))).await();
+            engine.submit(List.of(TransferRequest.write(buffers.pattern(1, SIZE).slice(0, 2 * PART), segment, 0)))
+                .await();
             assertEquals(List.of(), peer.faults());
         }
     }
@@ -299,12 +290,12 @@ class StagesTest {
         try (ScriptedPeer peer = scripted(one -> hang())) {
             final Segment segment = engine.openSegment(peer.address("s"));
             for (final boolean write : new boolean[] {false, true}) {
-                final DeviceRegion region = device(1);
+                final DeviceRegion region = buffers.pattern(1, SIZE);
                 final Transfer transfer = engine.submit(List.of(write
                     ? TransferRequest.write(region.slice(0, SIZE), segment, 0)
                     : TransferRequest.read(region.slice(0, SIZE), segment, 0)), TransferOptions.within(20));
                 assertEquals(TransferFailure.Kind.TIMEOUT, TcpRig.failureOf(transfer).kind());
-                assertArrayEquals(PatternBytes.of(1, SIZE), content(region));
+                assertArrayEquals(PatternBytes.of(1, SIZE), SimulatedBuffers.content(region));
                 assertGoesOn();
             }
         }
@@ -330,7 +321,7 @@ class StagesTest {
         })) {
             final Segment segment = engine.openSegment(peer.address("s"));
             final Transfer cancelled =
-                engine.submit(List.of(TransferRequest.read(device(1).slice(0, PART), segment, 0)));
+                engine.submit(List.of(TransferRequest.read(buffers.pattern(1, SIZE).slice(0, PART), segment, 0)));
             half.await();
             cancelled.cancel();
             assertEquals(TransferFailure.Kind.CANCELED, TcpRig.failureOf(cancelled).kind());
@@ -338,18 +329,18 @@ class StagesTest {
             final CountDownLatch inside = new CountDownLatch(1);
             final CountDownLatch go = new CountDownLatch(1);
             devices.beforeWait(holding(inside, go));
-            final DeviceRegion region = device(2);
+            final DeviceRegion region = buffers.pattern(2, SIZE);
             final Transfer other = engine.submit(List.of(TransferRequest.read(region.slice(0, PART), good, 0)));
             inside.await();
             devices.beforeWait(() -> { });
             rest.countDown();
-            engine.submit(List.of(TransferRequest.read(device(3).slice(0, PART), segment, 0))).await();
+            engine.submit(List.of(TransferRequest.read(buffers.pattern(3, SIZE).slice(0, PART), segment, 0))).await();
             go.countDown();
             other.await();
 
             final byte[] expected = PatternBytes.of(2, SIZE);
             System.arraycopy(PatternBytes.of(5, SIZE), 0, expected, 0, PART);
-            assertArrayEquals(expected, content(region));
+            assertArrayEquals(expected, SimulatedBuffers.content(region));
             assertEquals(List.of(), peer.faults());
         }
     }
@@ -359,7 +350,7 @@ class StagesTest {
     void shouldFailRetryablyAndGoOnWhenTheServerDies(final boolean write) throws Exception {
         try (ScriptedPeer peer = scripted(one -> one.expect(write ? ScriptedPeer.WRITE : ScriptedPeer.READ))) {
             final Segment segment = engine.openSegment(peer.address("s"));
-            final TransferFailure failure = TcpRig.failureOf(move(write, device(1), segment));
+            final TransferFailure failure = TcpRig.failureOf(move(write, buffers.pattern(1, SIZE), segment));
 
             assertEquals(TransferFailure.Kind.FAILED, failure.kind());
             assertTrue(failure.retryable());
@@ -375,7 +366,7 @@ class StagesTest {
             List.of(new TcpTransport(TcpRig.PLAIN, devices.gpus(), new TcpStaging(2, PART, 2))));
         try (ScriptedPeer peer = scripted(one -> hang())) {
             final Segment segment = hasty.openSegment(peer.address("s"));
-            final DeviceRegion region = device(1);
+            final DeviceRegion region = buffers.pattern(1, SIZE);
             final Transfer transfer = hasty.submit(List.of(TransferRequest.write(region.slice(0, SIZE), segment, 0),
                 TransferRequest.read(region.slice(0, SIZE), segment, 0)));
 
@@ -396,7 +387,7 @@ class StagesTest {
         final CompletableFuture<?>[] all = new CompletableFuture<?>[threads];
         for (int i = 0; i < threads; i++) {
             final SplittableRandom random = new SplittableRandom(i);
-            final DeviceRegion region = device(i);
+            final DeviceRegion region = buffers.pattern(i, SIZE);
             // Each writes what is there already, or reads it: only a mixture can differ.
             all[i] = Threads.start(() -> {
                 for (int round = 0; round < 150; round++) {
@@ -431,7 +422,7 @@ class StagesTest {
                 || e.failure().kind() == TransferFailure.Kind.TIMEOUT, e.failure().toString());
             return;
         }
-        final byte[] seen = content(region);
+        final byte[] seen = SimulatedBuffers.content(region);
         for (int i = 0; i < SIZE; i++) {
             final boolean inside = write || i >= offset && i < offset + length;
             if (seen[i] != (inside ? expected[i] : 0)) {

@@ -117,9 +117,10 @@ public final class AdminServer implements AutoCloseable {
         final ObjectPages objects = new ObjectPages(master);
         final SegmentPages segments = new SegmentPages(master);
         final TenantPages tenants = new TenantPages(master);
+        final GdsPages storages = new GdsPages(master);
         final Map<String, Map<String, Page>> pages = new HashMap<>();
         add(pages, "GET", Map.of(StatusPages.HEALTH, status::health, "/metrics", status::metrics, "/metrics/summary",
-            status::summary, TenantPages.PATH, tenants::list));
+            status::summary, TenantPages.PATH, tenants::list, GdsPages.PATH, storages::list));
         add(pages, "GET", objects.gets());
         add(pages, "GET", segments.gets());
         add(pages, "POST", segments.posts());

@@ -62,12 +62,13 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
      * @param writer   puts.
      * @param disk     this client's own; null without one.
      * @param file     this client's own for GDS replicas; null without one.
+     * @param shared   files that all hosts mount; null without any.
      * @param gate     open as long as the store is.
      * @param counters of this client.
      * @param tenant   whose keys are that name no tenant.
      */
-    record Parts(Master master, Reader reader, Writer writer, DiskTier disk, GdsTier file, Gate gate,
-                 Counters counters, String tenant) {
+    record Parts(Master master, Reader reader, Writer writer, DiskTier disk, GdsTier file,
+                 SharedDiskTier shared, Gate gate, Counters counters, String tenant) {
         /** Those that move bytes of files. */
         List<TransferEngine> files() {
             return Stream.concat(Stream.ofNullable(disk).map(DiskTier::engine),
@@ -383,7 +384,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
                 counters.putWaits.sum(), counters.lateReads.sum(),
                 parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()),
-                StoreStats.SharedDiskStats.NONE);
+                parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats());
         });
     }
 

@@ -32,9 +32,9 @@ import org.agrona.concurrent.UnsafeBuffer;
  *
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
- * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas; none
- * waits for another. <b>Lifetime:</b> closed by one thread at
- * a time; as often as it takes.
+ * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas and
+ * tells what is done with it; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
+ * takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
@@ -69,6 +69,10 @@ final class ConnectedParts {
     private final DiskTier disk;
     /** For GDS replicas; null when this client has none. */
     private final GdsTier file;
+    /** Files that all hosts mount; null when this client has none. */
+    private final SharedDiskTier shared;
+    /** Takes values to these files; null when the disk's own does, or nothing is lent. */
+    private final Offloader sharing;
     /** Where disk and file are read by others; empty when they are not. */
     private final String endpoint;
     private final Mounts mounts;
@@ -113,8 +117,15 @@ final class ConnectedParts {
             owners = base.keep(new OwnerReads(this::rpcClient, new OwnerReads.Reach(engine, segments, staging,
                 counters, new GdsOwners(master), config.timeouts().rpcMs(), config.timeouts().transferMs())),
                 OwnerReads::close);
+            shared = !engines.sharedDisk().isThere() ? null : base.keep(new SharedDiskTier(engines.sharedDisk(),
+                engines, clientId, master, staging), this::closeShared);
+            final DistributedPageBackend pages = shared == null ? null : shared.pages();
             disk = config.disk().bytes() == 0 ? null : served.keep(DiskTier.open(DiskSettings.of(config), engines,
-                clientId, master, memory, counters), DiskTier::close);
+                clientId, master, memory, counters, pages), DiskTier::close);
+            // Where there is a disk of this client's own, one thread takes values to both.
+            sharing = pages == null || disk != null || !lent.isAny() ? null : served.keep(new Offloader(clientId,
+                master, new Offloader.Places(null, pages), memory, counters, config.timeouts().closeMs(), () -> { }),
+                Offloader::close);
             file = offload.bytes() == 0 ? null : served.keep(new GdsTier(offload, engines, clientId, master),
                 GdsTier::close);
             final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
@@ -123,7 +134,7 @@ final class ConnectedParts {
             served.keep(chores, ExecutorService::close);
             served.keep(copies, ExecutorService::close);
             mounts = new Mounts(clientId, master, lent, lentDevices,
-                new Mounts.Own(disk, file, offload.remoteReads()), endpoint);
+                new Mounts.Own(disk, file, shared, offload.remoteReads()), endpoint);
             // Again, with the endpoint.
             liveness = base.keep(new Liveness(master, ping(endpoint), master.apply(ping(endpoint)), chores, duties()),
                 Liveness::close);
@@ -157,6 +168,13 @@ final class ConnectedParts {
         }
     }
 
+    private void mount() {
+        mounts.mount();
+        if (sharing != null) {
+            sharing.start();
+        }
+    }
+
     private Ping ping(final String address) {
         return new Ping(clientId, config.identity().name(), config.identity().hostId(), address);
     }
@@ -184,12 +202,12 @@ final class ConnectedParts {
         return new Liveness.Duties() {
             @Override
             public boolean lends() {
-                return lent.isAny() || disk != null || file != null || lentDevices.isLending();
+                return lent.isAny() || disk != null || file != null || shared != null || lentDevices.isLending();
             }
 
             @Override
             public void mount() {
-                mounts.mount();
+                ConnectedParts.this.mount();
             }
 
             @Override
@@ -205,6 +223,9 @@ final class ConnectedParts {
                 segments.sweep();
                 devices.sweep();
                 owners.sweep(System.nanoTime());
+                if (file != null) {
+                    file.reportSoon();
+                }
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }
@@ -226,6 +247,8 @@ final class ConnectedParts {
             }
         } else if (disk != null) {
             disk.workQueued(kind);
+        } else if (kind == WorkKind.OFFLOADS && sharing != null) {
+            sharing.wake();
         }
     }
 
@@ -247,12 +270,13 @@ final class ConnectedParts {
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
         final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, file,
-            owners, counters), new Reader.Terms(false, config.verify(), config.verify(),
+            shared, owners, counters), new Reader.Terms(false, config.verify(), config.verify(),
             config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
             new WaitingStarts(master, gate, counters, config.timeouts().putMs()),
             new Writer.Places(memory, devices, file), counters, config.timeouts().transferMs());
-        return new ClientStore.Parts(master, reader, writer, disk, file, gate, counters, config.identity().tenant());
+        return new ClientStore.Parts(master, reader, writer, disk, file, shared, gate, counters,
+            config.identity().tenant());
     }
 
     private Locality locality() {
@@ -301,7 +325,11 @@ final class ConnectedParts {
         if (fileInUse) {
             served.keep(file, GdsTier::close);
         }
-        if (!diskInUse && !fileInUse) {
+        final boolean sharingInUse = sharing != null && sharing.isRunning();
+        if (sharingInUse) {
+            served.keep(sharing, Offloader::close);
+        }
+        if (!diskInUse && !fileInUse && !sharingInUse) {
             closed = true;
             base.close();
         }
@@ -313,6 +341,11 @@ final class ConnectedParts {
     }
 
     private void closeDevices(final BlockDevices them) {
+        them.close();
+        stagingInUse |= them.isAbandoned();
+    }
+
+    private void closeShared(final SharedDiskTier them) {
         them.close();
         stagingInUse |= them.isAbandoned();
     }

@@ -125,6 +125,10 @@ public final class ConnectedStore extends ClientStore {
     @Override
     public void close() {
         parts().gate().close();
+        if (parts().file() != null) {
+            // Puts that wait for room there look at the gate when they are woken.
+            parts().file().lookAgain();
+        }
         closing.lock();
         try {
             if (!released) {

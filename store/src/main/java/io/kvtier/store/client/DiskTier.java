@@ -62,7 +62,7 @@ final class DiskTier implements AutoCloseable {
     }
 
     private DiskTier(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
-        final ReplicaMemory memory, final Counters counters) {
+        final ReplicaMemory memory, final Counters counters, final DistributedPageBackend pages) {
         this.clientId = clientId;
         this.settings = settings;
         this.master = master;
@@ -75,8 +75,8 @@ final class DiskTier implements AutoCloseable {
                 settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
                 settings.disk().lowWatermark()), engine, engines.opener()), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
-            this.offloader = new Offloader(clientId, master, backend, memory, counters, settings.closeTimeoutMs(),
-                this::removeDropped);
+            this.offloader = new Offloader(clientId, master, new Offloader.Places(backend, pages), memory, counters,
+                settings.closeTimeoutMs(), this::removeDropped);
             final HostRegion lasting = memory.lasting();
             this.prepared = Engines.prepare(engine, lasting == null ? List.of(staging.pool())
                 : List.of(staging.pool(), lasting));
@@ -89,9 +89,20 @@ final class DiskTier implements AutoCloseable {
         return said == null ? DiskBackend.from(engines.environment()) : said;
     }
 
+    /** Of a client without a shared disk. */
     static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
         final ReplicaMemory memory, final Counters counters) {
-        return new DiskTier(settings, engines, clientId, master, memory, counters);
+        return open(settings, engines, clientId, master, memory, counters, null);
+    }
+
+    /**
+     * Opens a client's own disk.
+     *
+     * @param pages where its offloader also takes values to; null without a shared disk.
+     */
+    static DiskTier open(final DiskSettings settings, final Engines engines, final UUID clientId, final Master master,
+        final ReplicaMemory memory, final Counters counters, final DistributedPageBackend pages) {
+        return new DiskTier(settings, engines, clientId, master, memory, counters, pages);
     }
 
     /**

@@ -10,6 +10,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
+import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
@@ -63,6 +64,9 @@ public final class EmbeddedStore extends ClientStore {
         @Override
         public void spaceFreed() {
             pressure.signal();
+            if (file != null) {
+                file.lookAgain();
+            }
         }
     }
 
@@ -114,12 +118,12 @@ public final class EmbeddedStore extends ClientStore {
             final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of(),
                 file == null ? null : file.file(), false);
             final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, file, null,
-                counters), Reader.Terms.held(config.verifyDiskReads()));
+                null, counters), Reader.Terms.held(config.verifyDiskReads()));
             final Writer writer = new Writer(clientId, master,
                 new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()),
                 new Writer.Places(memory, null, file), counters, Long.MAX_VALUE);
             final EmbeddedStore store = new EmbeddedStore(config, hooks, signals, master, memory,
-                new Parts(master, reader, writer, disk, file, gate, counters, ObjectKey.DEFAULT_TENANT));
+                new Parts(master, reader, writer, disk, file, null, gate, counters, ObjectKey.DEFAULT_TENANT));
             opened.stayOpen();
             return store;
         }
@@ -130,6 +134,15 @@ public final class EmbeddedStore extends ClientStore {
         final EmbeddedMaster master) {
         return engines.offload().bytes() == 0 ? null : opened.keep(new GdsTier(engines.offload(), engines, clientId,
             master), GdsTier::close);
+    }
+
+    /** There are no pings here at whose rhythm the master would be told of the file. */
+    @Override
+    public MasterStats masterStats() {
+        if (parts().file() != null) {
+            parts().file().report();
+        }
+        return super.masterStats();
     }
 
     @Override
@@ -170,7 +183,7 @@ public final class EmbeddedStore extends ClientStore {
     public void close() {
         parts().gate().close();
         // Puts that wait for room look at the gate when they are woken.
-        signals.pressure.signal();
+        signals.spaceFreed();
         closing.lock();
         try {
             if (!released) {

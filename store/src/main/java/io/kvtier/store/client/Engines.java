@@ -6,15 +6,19 @@ import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
+import io.kvtier.store.DiskConfig;
 import io.kvtier.store.GdsConfig;
+import io.kvtier.store.SharedDiskConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
+import io.kvtier.store.config.SharedDiskVariables;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Registration;
 import io.kvtier.transport.Segment;
+import io.kvtier.transport.Selection;
 import io.kvtier.transport.SelectionRule;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
@@ -57,14 +61,16 @@ final class Engines {
     /** Whether memory is shared with other processes of this host. */
     private final boolean shares;
     private final GdsConfig offload;
+    private final SharedDiskConfig sharedDisk;
     private final long closeTimeoutMs;
 
     private Engines(final StoreHooks hooks, final TentConfig tent, final boolean shares, final GdsConfig offload,
-        final long closeTimeoutMs) {
+        final SharedDiskConfig sharedDisk, final long closeTimeoutMs) {
         this.hooks = hooks;
         this.tent = tent;
         this.shares = shares;
         this.offload = offload;
+        this.sharedDisk = sharedDisk;
         this.closeTimeoutMs = closeTimeoutMs;
     }
 
@@ -76,7 +82,7 @@ final class Engines {
     /** For a store that shares nothing. */
     static Engines embedded(final StoreHooks hooks, final StoreConfig config) {
         return new Engines(hooks, read(hooks, TentConfig.DEFAULT), false,
-            GdsEnablement.wanted(config, hooks.environment()), config.closeTimeoutMs());
+            GdsEnablement.wanted(config, hooks.environment()), SharedDiskConfig.NONE, config.closeTimeoutMs());
     }
 
     /** For a store that other processes have a part in. Either side may say no to shared memory. */
@@ -97,7 +103,7 @@ final class Engines {
                 + "one of 'transports/tcp/enable' and 'transports/shm/enable' to true");
         }
         return new Engines(hooks, tent, shares, GdsEnablement.wanted(config, hooks.environment()),
-            config.timeouts().closeMs());
+            wantedSharedDisk(hooks, config), config.timeouts().closeMs());
     }
 
     private static TentConfig read(final StoreHooks hooks, final TentConfig unsaid) {
@@ -109,6 +115,15 @@ final class Engines {
         }
         set.ifPresent(tent -> tent.warnings().forEach(warning -> LOG.log(System.Logger.Level.WARNING, warning)));
         return set.orElse(unsaid.withUring(false));
+    }
+
+    private static SharedDiskConfig wantedSharedDisk(final StoreHooks hooks, final ConnectConfig config) {
+        try {
+            return config.isSharedDiskLeftToEnvironment() ? SharedDiskVariables.from(hooks.environment())
+                .map(SharedDiskConfig::of).orElse(SharedDiskConfig.NONE) : config.sharedDisk();
+        } catch (final IllegalArgumentException e) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, e.getMessage(), e);
+        }
     }
 
     private static void warn(final String problem) {
@@ -159,6 +174,31 @@ final class Engines {
             opened.stayOpen();
             return engine;
         }
+    }
+
+    /**
+     * For files that all hosts mount: past the page cache, by io_uring where several are read at once, unless
+     * {@code MC_TENT_CONF} switches that off. Its policies are for other files.
+     */
+    TransferEngine sharedFiles() {
+        final List<Transport> transports = new ArrayList<>();
+        try (Closings opened = new Closings()) {
+            if (tent.uring() || hooks.environment().get(TentConfig.VARIABLE).isEmpty()) {
+                transports.add(opened.keep(new UringTransport(hooks.files(), UringConfig.DEFAULT, true),
+                    Transport::close));
+            }
+            transports.add(opened.keep(new PosixTransport(hooks.files(), DiskConfig.NONE.ioThreads(), true),
+                Transport::close));
+            final TransferEngine engine =
+                TransferEngine.open(limits().withSelection(Selection.DEFAULT), transports);
+            opened.stayOpen();
+            return engine;
+        }
+    }
+
+    /** The shared disk as the configuration, or else the environment, wants it. */
+    SharedDiskConfig sharedDisk() {
+        return sharedDisk;
     }
 
     /** GDS offload as the configuration, or else the environment, wants it; its bytes are 0 for none. */

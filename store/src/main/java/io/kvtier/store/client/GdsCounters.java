@@ -1,5 +1,6 @@
 package io.kvtier.store.client;
 
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What a client counts of its own file for GDS replicas. */
@@ -18,10 +19,16 @@ final class GdsCounters {
     final LongAdder writeFailures = new LongAdder();
     /** Reads that did. */
     final LongAdder readFailures = new LongAdder();
-    /** Puts that found no room in the file, and went to memory alone. */
+    /** Puts that found no room in the file, in time, and went to memory alone or nowhere. */
     final LongAdder noRoom = new LongAdder();
     /** Puts whose extent the master refused, or did not answer about. */
     final LongAdder refused = new LongAdder();
     /** Reads by a descriptor that leads nowhere any more. */
     final LongAdder stale = new LongAdder();
+
+    /** All of them, as the master is told; none is ever less than before. */
+    GdsWork sums() {
+        return new GdsWork(puts.sum(), onlyPuts.sum(), writtenBytes.sum(), hits.sum(), readBytes.sum(), noRoom.sum(),
+            refused.sum(), writeFailures.sum(), readFailures.sum(), stale.sum());
+    }
 }

@@ -141,6 +141,11 @@ final class GdsRead implements Move {
             return null;
         } catch (final TransferException e) {
             tier.counters().readFailures.increment();
+            if (!transfer.isSettled()) {
+                // Another replica would be read into memory that a device may still write to.
+                throw new StoreException(ErrorCode.TRANSFER_FAIL, "value " + key + " could not be read: "
+                    + e.getMessage(), e);
+            }
             if (isOfTheFile(e.failure())) {
                 // Nobody else reads the file, so nobody would find better bytes there.
                 tier.forget(key, version, lease.replicaId());
@@ -158,7 +163,10 @@ final class GdsRead implements Move {
     }
 
     private void end() {
-        bounces.close();
+        // Staging memory that a device may still write to is never given to anybody else.
+        if (transfer == null || transfer.isSettled()) {
+            bounces.close();
+        }
         lease.close();
     }
 }

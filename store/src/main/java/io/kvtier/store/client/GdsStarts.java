@@ -52,6 +52,12 @@ record GdsStarts(Master master, PutStarts starts) {
         return reply instanceof PutStartReply.NoSpace ? starts.start(command) : new PutStarts.Answer(reply, asked);
     }
 
+    /** Whether nothing but the file can hold a value: the master has no memory for it, and expects none. */
+    static boolean isForTheFile(final BatchResult<PutStartReply> reply) {
+        return reply.failure() == null ? reply.outcome() instanceof PutStartReply.NoSpace none && !none.mayComeFree()
+            || reply.outcome() instanceof PutStartReply.TooLarge : isQuota(reply.failure());
+    }
+
     private static boolean isQuota(final StoreException e) {
         return e.code() == ErrorCode.TENANT_QUOTA_EXCEEDED;
     }

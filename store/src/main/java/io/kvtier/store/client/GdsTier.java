@@ -9,8 +9,7 @@ import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.protocol.GdsCommand;
-import io.kvtier.store.protocol.GdsCommand.GdsDrop;
-import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.GdsCommand.GdsValue;
 import io.kvtier.store.protocol.GdsCommand.Settlement;
@@ -18,6 +17,7 @@ import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
+import io.kvtier.store.protocol.ObjectCommand.PutStart;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.storage.Extent;
@@ -27,7 +27,9 @@ import io.kvtier.store.storage.GdsStorageManager;
 import io.kvtier.store.storage.GdsStorageStats;
 import io.kvtier.store.storage.StoredExtent;
 import io.kvtier.store.storage.Verdict;
+import io.kvtier.transport.Capability;
 import io.kvtier.transport.Closings;
+import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.RareLog;
 import io.kvtier.transport.Registration;
 import io.kvtier.transport.ThreadEnds;
@@ -38,17 +40,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.CloseHelper;
 
 /**
  * This client's own file for GDS replicas: it allocates there, the master says what goes.
  *
  * <p>What is in the file, and who reads it, is the {@link GdsStorageManager}'s; this class is its go-between to the
- * master: it registers the file, offers what is in it, makes room, frees what the master has dropped, and asks what has
- * become of extents whose puts ended without an answer.
+ * master: it registers the file, offers what is in it, makes room, frees what the master has dropped, asks what has
+ * become of extents whose puts ended without an answer, and tells what was done.
  *
- * <p><b>Threading:</b> thread-safe. {@code kvtier-gds} frees and asks; a put that finds no room frees by itself.
+ * <p><b>Threading:</b> thread-safe. {@code kvtier-gds} frees, asks and tells; a put that finds no room frees by itself.
  * <b>Lifetime:</b> mounted once after it was opened, and again when the master has forgotten it; closed after the last
  * call on the store has ended. <b>Blocking:</b> on the master where that is said, on the file at the end of a move.
  */
@@ -56,8 +57,6 @@ final class GdsTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(GdsTier.class.getName());
     /** Values that are offered to the master, or asked about, in one command. */
     private static final int STEP = 1024;
-    /** How often a put makes room: what was evicted may lie apart, or another put may have taken it. */
-    private static final int MOST_TRIES = 8;
 
     private final UUID clientId;
     private final GdsConfig config;
@@ -68,10 +67,8 @@ final class GdsTier implements AutoCloseable {
     private final GdsStorageManager storage;
     /** Whether what is in memory of a GPU goes straight to the file. */
     private final boolean straightFromGpus;
-    /** Held while extents that the master has dropped are freed; before the storage's locks and the master's. */
-    private final ReentrantLock dropping = new ReentrantLock();
-    /** Up to which number they are freed; under the lock. */
-    private long dropsDone;
+    private final GdsRoom space;
+    private final GdsReports reports;
     /** Memory that devices were told of. */
     private final List<Registration> prepared;
     /** How often the file was registered; only {@link #mount} counts, by one thread at a time. */
@@ -81,6 +78,9 @@ final class GdsTier implements AutoCloseable {
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-gds").unstarted(this::run);
     private final RareLog notes = new RareLog(LOG);
     private volatile boolean stopping;
+    /** Something is to be freed, or asked. */
+    private volatile boolean due;
+    private volatile boolean reportDue;
 
     /**
      * Opens the file.
@@ -98,6 +98,8 @@ final class GdsTier implements AutoCloseable {
             this.storage = opened.keep(GdsStorageManager.open(new GdsStorageManager.Options(config.file(),
                 Units.down(config.bytes(), StoreConfig.UNIT_BYTES), config.warmRestart()), engine, engines.opener()),
                 GdsStorageManager::close);
+            this.space = new GdsRoom(clientId, master, storage, config.file());
+            this.reports = new GdsReports(master, clientId, storage.storageId(), storage.generation());
             // Refuses a file that the transport which was asked for cannot open.
             Engines.gdsFile(engine, config).close();
             this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
@@ -114,6 +116,7 @@ final class GdsTier implements AutoCloseable {
     void mount(final String endpoint) {
         // Before what is committed is listed: see mounts().
         mounts = mounts + 1;
+        reports.begin();
         final long capacity = storage.capacityBytes();
         master.apply(new GdsCommand.RegisterGdsStorage(clientId, new GdsStorageSpec(storage.storageId(),
             storage.generation(), endpoint, capacity, (long) (config.highWatermark() * capacity),
@@ -165,8 +168,10 @@ final class GdsTier implements AutoCloseable {
         return config.remoteReads();
     }
 
-    /** Takes the file back. */
+    /** Takes the file back, which is closed by now. */
     void unmount() {
+        // What was done since the last report is counted among what is past.
+        reports.tell(counters.sums(), GdsState.UNKNOWN);
         master.apply(new GdsCommand.UnregisterGdsStorage(clientId, storage.storageId(), storage.generation()));
     }
 
@@ -176,26 +181,28 @@ final class GdsTier implements AutoCloseable {
      * @return the room, to be closed; null when there is none, or the value has no bytes.
      */
     GdsWrite reserve(final ObjectKey key, final long size) {
-        if (!holds(size)) {
-            return null;
-        }
-        GdsReservation room = storage.reserve(key, size);
-        try {
-            for (int tries = 0; room == null && tries < MOST_TRIES; tries++) {
-                if (!makeRoom(Units.taken(size, StoreConfig.UNIT_BYTES), tries > 0)) {
-                    break;
-                }
-                room = storage.reserve(key, size);
-            }
-        } catch (final StoreException e) {
-            // The put can do without.
-            notes.warn("no room could be made in " + config.file(), e::getMessage);
-        }
-        if (room == null) {
+        return holds(size) ? room(key, space.take(key, size)) : null;
+    }
+
+    /** Room for a value that nothing else can hold; as {@link GdsRoom#await}. */
+    GdsWrite awaitRoom(final PutStart command, final PutStarts starts, final long deadlineNanos) {
+        return room(command.key(), space.await(command, starts, deadlineNanos));
+    }
+
+    private GdsWrite room(final ObjectKey key, final GdsReservation room) {
+        return room == null ? null : new GdsWrite(this, key, room);
+    }
+
+    /** A put found no room here, now that it is over. */
+    void wentWithout(final long size) {
+        if (holds(size)) {
             counters.noRoom.increment();
-            return null;
         }
-        return new GdsWrite(this, key, room);
+    }
+
+    /** Something has changed that puts which wait for room here may want to know. */
+    void lookAgain() {
+        space.lookAgain();
     }
 
     /** Whether a value has a place in the file, were that empty. */
@@ -203,51 +210,9 @@ final class GdsTier implements AutoCloseable {
         return size > 0 && size <= storage.capacityBytes();
     }
 
-    /**
-     * Frees what may be freed. What was dropped can be used again only when that has been written down.
-     *
-     * @param evict whether the master is to drop more.
-     * @return false when nothing more may go: all is leased, pinned, being written or being read.
-     */
-    private boolean makeRoom(final long bytes, final boolean evict) {
-        final boolean evicted =
-            evict && master.<Long>apply(new GdsCommand.MakeGdsRoom(clientId, bytes)) > 0;
-        final boolean freed = freeDropped() > 0;
-        storage.flush();
-        return freed || evicted || !evict;
-    }
-
-    /** Frees what the master has dropped, and tells it so; how many extents it named. */
-    private long freeDropped() {
-        long count = 0;
-        dropping.lock();
-        try {
-            GdsDrops drops = master.apply(new GdsCommand.FetchGdsDrops(clientId, STEP, dropsDone));
-            while (!drops.extents().isEmpty()) {
-                for (final GdsDrop drop : drops.extents()) {
-                    storage.drop(drop.offset(), drop.replicaId());
-                }
-                count += drops.extents().size();
-                dropsDone = drops.last();
-                drops = master.apply(new GdsCommand.FetchGdsDrops(clientId, STEP, dropsDone));
-            }
-        } finally {
-            dropping.unlock();
-        }
-        return count;
-    }
-
-    /**
-     * Frees what the master has dropped before a call of this client returns that has dropped it, and writes that down:
-     * after a crash it could come back otherwise.
-     *
-     * @throws StoreException FILE_WRITE_FAIL when it could not be written down; it is tried again with the next change.
-     */
+    /** As {@link GdsRoom#removeDropped}. */
     void removeDropped() {
-        // What was dropped before, for room, may be in the index yet, since that could not be written.
-        if (freeDropped() > 0 || storage.stats().resting() > 0) {
-            storage.flush();
-        }
+        space.removeDropped();
     }
 
     /** Asks what has become of extents whose puts ended without an answer; true when some are still in doubt. */
@@ -283,7 +248,29 @@ final class GdsTier implements AutoCloseable {
 
     /** There is something to free, or to ask. */
     void wake() {
+        due = true;
         work.wake();
+    }
+
+    /** It is time to tell the master what was done with the file; its thread does. */
+    void reportSoon() {
+        reportDue = true;
+        work.wake();
+    }
+
+    /** Tells the master what was done with the file, and how it is now. */
+    void report() {
+        reports.tell(counters.sums(), state());
+    }
+
+    /** A master that does not hear of it hears the next time; that it does not answer, the pings say. */
+    private void reportQuietly() {
+        try {
+            report();
+        } catch (final StoreException e) {
+            LOG.log(System.Logger.Level.DEBUG, "the master could not be told what was done with {0}: {1}",
+                config.file(), e.getMessage());
+        }
     }
 
     private void run() {
@@ -291,8 +278,15 @@ final class GdsTier implements AutoCloseable {
         while (!stopping) {
             work.await(again);
             try {
-                freeDropped();
-                again = settle();
+                if (reportDue) {
+                    reportDue = false;
+                    reportQuietly();
+                }
+                if (due || again) {
+                    due = false;
+                    space.freeDropped();
+                    again = settle();
+                }
             } catch (final StoreException e) {
                 again = true;
                 notes.warn("the master could not be asked what to free in " + config.file(), e::getMessage);
@@ -430,14 +424,25 @@ final class GdsTier implements AutoCloseable {
      */
     StoreStats.GdsStats stats(final GdsCommand.GdsCounts atMaster) {
         final GdsStorageStats now = storage.stats();
-        final TransportKind mover = config.transport().kind();
         return new StoreStats.GdsStats(
             new StoreStats.TierStats(now.capacityBytes(), now.usedBytes(), counters.hits.sum(),
                 counters.readBytes.sum(), counters.writtenBytes.sum(), atMaster.evictions()),
-            now.committed(), counters.puts.sum(), counters.onlyPuts.sum(), now.unsettled(),
-            mover.configName() + ": " + engine.availability(mover).reason(),
+            now.committed(), counters.puts.sum(), counters.onlyPuts.sum(), now.unsettled() + now.lost(), way(),
             new StoreStats.GdsFaults(counters.noRoom.sum(), counters.refused.sum(), counters.writeFailures.sum(),
                 counters.readFailures.sum(), counters.stale.sum()));
+    }
+
+    private GdsState state() {
+        final GdsStorageStats now = storage.stats();
+        final TransportKind mover = config.transport().kind();
+        final HostDetour detour = engine.capabilities().stream().filter(one -> one.kind() == mover)
+            .map(Capability::detour).findFirst().orElse(HostDetour.NONE);
+        return new GdsState(now.usedBytes(), now.committed(), now.unsettled() + now.lost(), detour, way());
+    }
+
+    private String way() {
+        final TransportKind mover = config.transport().kind();
+        return mover.configName() + ": " + engine.availability(mover).reason();
     }
 
     TransferEngine engine() {
@@ -501,7 +506,7 @@ final class GdsTier implements AutoCloseable {
     /** What was dropped and not freed yet would be found again by the next start. */
     private void lastWords() {
         try {
-            freeDropped();
+            space.freeDropped();
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.DEBUG, "the master could not be asked what to free in {0}: {1}", config.file(),
                 e.getMessage());

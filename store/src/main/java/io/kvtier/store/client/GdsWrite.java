@@ -147,7 +147,8 @@ final class GdsWrite implements AutoCloseable {
             tier.counters().writeFailures.increment();
             return String.valueOf(e.getMessage());
         } finally {
-            if (blocks != null) {
+            // Staging memory that a device may still read is never given to anybody else.
+            if (blocks != null && transfer.isSettled()) {
                 blocks.close();
             }
         }

@@ -32,9 +32,10 @@ final class Mounts {
      *
      * @param disk       null without one.
      * @param file       for GDS replicas; null without one.
+     * @param shared     files that all hosts mount; null without any.
      * @param asksForGds whether it asks others for what is in their files.
      */
-    record Own(DiskTier disk, GdsTier file, boolean asksForGds) {
+    record Own(DiskTier disk, GdsTier file, SharedDiskTier shared, boolean asksForGds) {
     }
 
     /**
@@ -80,6 +81,9 @@ final class Mounts {
         if (own.file() != null) {
             own.file().mount(own.file().isReadByOthers() ? endpoint : "");
         }
+        if (own.shared() != null) {
+            own.shared().mount();
+        }
     }
 
     /** Offers the disk and what is on it, which changes nothing where the master knows it. */
@@ -97,6 +101,9 @@ final class Mounts {
             }
             if (own.file() != null) {
                 own.file().unmount();
+            }
+            if (own.shared() != null) {
+                own.shared().unmount();
             }
             devices.unmount();
             unmountMemory();

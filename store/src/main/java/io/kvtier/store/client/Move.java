@@ -1,5 +1,7 @@
 package io.kvtier.store.client;
 
+import java.util.OptionalLong;
+
 /**
  * Bytes on their way between a caller's memory and replicas.
  *
@@ -23,6 +25,25 @@ interface Move {
      */
     default boolean isSettled() {
         return true;
+    }
+
+    /**
+     * XXH64 of the whole value, where more of it was read than is wanted; to be asked once it is finished.
+     *
+     * @return empty where no more was read.
+     */
+    default OptionalLong checksumOfAll() {
+        return OptionalLong.empty();
+    }
+
+    /**
+     * Whether the place that was read is another one by now, although it has the same name: a file that was replaced
+     * while it was open. To be asked once it is finished, of bytes that were wrong.
+     *
+     * @return true when reading again reads other bytes.
+     */
+    default boolean isElsewhereNow() {
+        return false;
     }
 
     /** One that came to nothing. */

@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
@@ -28,7 +29,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
 /**
- * The thread that copies values from memory to disk when the master asks for it: on memory pressure, not on a timer.
+ * The thread that copies values from memory to disk, this client's own or the shared one, when the master asks for it:
+ * on memory pressure, not on a timer.
  *
  * <p><b>Threading:</b> {@link #wake()} from any thread; everything else on its own platform thread. <b>Lifetime:</b>
  * {@link #close()} lets the batch under way end. Every task that was fetched is answered, whatever happens.
@@ -41,6 +43,7 @@ final class Offloader implements AutoCloseable {
     private final UUID clientId;
     private final Master master;
     private final StorageBackend backend;
+    private final DistributedPageBackend pages;
     private final ReplicaMemory memory;
     private final Counters counters;
     private final long closeTimeoutMs;
@@ -53,11 +56,26 @@ final class Offloader implements AutoCloseable {
     private final RareLog notes = new RareLog(LOG);
     private volatile boolean stopping;
 
+    /**
+     * Where values go.
+     *
+     * @param disk  this client's own; null without one.
+     * @param pages of the shared disk; null without one.
+     */
+    record Places(StorageBackend disk, DistributedPageBackend pages) {
+    }
+
     Offloader(final UUID clientId, final Master master, final StorageBackend backend, final ReplicaMemory memory,
+        final Counters counters, final long closeTimeoutMs, final Runnable removeDropped) {
+        this(clientId, master, new Places(backend, null), memory, counters, closeTimeoutMs, removeDropped);
+    }
+
+    Offloader(final UUID clientId, final Master master, final Places places, final ReplicaMemory memory,
         final Counters counters, final long closeTimeoutMs, final Runnable removeDropped) {
         this.clientId = clientId;
         this.master = master;
-        this.backend = backend;
+        this.backend = places.disk();
+        this.pages = places.pages();
         this.memory = memory;
         this.counters = counters;
         this.closeTimeoutMs = closeTimeoutMs;
@@ -157,9 +175,71 @@ final class Offloader implements AutoCloseable {
     }
 
     private void offload(final List<OffloadTask> tasks) {
-        final List<Result> results = store(tasks);
+        final List<OffloadTask> shared =
+            tasks.stream().filter(task -> task.target() == ReplicaType.DISTRIBUTED_DISK).toList();
+        final List<OffloadTask> own = shared.isEmpty() ? tasks
+            : tasks.stream().filter(task -> task.target() != ReplicaType.DISTRIBUTED_DISK).toList();
+        if (!own.isEmpty()) {
+            final List<Result> results = store(own);
+            for (int i = 0; i < own.size(); i++) {
+                answer(own.get(i), results.get(i));
+            }
+        }
+        if (!shared.isEmpty()) {
+            share(shared);
+        }
+    }
+
+    /**
+     * Stores values in the shared disk. The master hears of those that are durable with their pages, and that ends
+     * their tasks; of the others it is told here.
+     */
+    private void share(final List<OffloadTask> tasks) {
+        final DistributedPageBackend.Result gone =
+            new DistributedPageBackend.Result(DistributedPageBackend.Outcome.NOT_NEEDED, null);
+        final List<ReplicaMemory.OwnRange> ranges = new ArrayList<>(tasks.size());
+        final List<DistributedPageBackend.Item> items = new ArrayList<>(tasks.size());
+        List<DistributedPageBackend.Result> results;
+        try {
+            for (final OffloadTask task : tasks) {
+                final ReplicaMemory.OwnRange range = memory.own(task.source(), task.source().size());
+                ranges.add(range);
+                if (range != null) {
+                    items.add(new DistributedPageBackend.Item(task.key(), task.version(), range.slice(),
+                        task.source().size(), task.replicaId()));
+                }
+            }
+            final Iterator<DistributedPageBackend.Result> stored = pages.store(items).iterator();
+            results = ranges.stream().map(range -> range == null ? gone : stored.next()).toList();
+        } catch (final StoreException e) {
+            // The master did not give pages: it names the tasks again.
+            throw e;
+        } catch (final RuntimeException | Error e) {
+            // An error: no memory is left, say.
+            results = tasks.stream().map(task ->
+                new DistributedPageBackend.Result(DistributedPageBackend.Outcome.FAILED, e)).toList();
+        } finally {
+            CloseHelper.closeAll(ranges);
+        }
         for (int i = 0; i < tasks.size(); i++) {
-            answer(tasks.get(i), results.get(i));
+            tell(tasks.get(i), results.get(i));
+        }
+    }
+
+    private void tell(final OffloadTask task, final DistributedPageBackend.Result result) {
+        final OffloadResult told = switch (result.outcome()) {
+            // The first has ended; the other is named again if it has not.
+            case STORED, UNKNOWN -> null;
+            case NOT_NEEDED -> OffloadResult.OBSOLETE;
+            case NO_SPACE -> OffloadResult.VALUE_REFUSED;
+            case FAILED -> OffloadResult.DISK_FAILED;
+        };
+        if (result.cause() != null) {
+            LOG.log(System.Logger.Level.WARNING, "offload of {0} ({1} bytes) to the shared disk failed: {2}",
+                task.key(), task.source().size(), result.cause().getMessage());
+        }
+        if (told != null) {
+            master.apply(new DiskCommand.OffloadDone(clientId, task, told, 0));
         }
     }
 

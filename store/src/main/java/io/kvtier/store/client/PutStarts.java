@@ -4,6 +4,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;
+import io.kvtier.transport.Gate;
 
 /** Starts puts, and waits for room where some is coming. */
 interface PutStarts {
@@ -25,6 +26,15 @@ interface PutStarts {
      *                        interrupted.
      */
     Answer start(ObjectCommand.PutStart command);
+
+    /** The store's: puts do not wait once it is closed. */
+    Gate gate();
+
+    /** Of the store. */
+    Counters counters();
+
+    /** Milliseconds that a put waits at most. */
+    long putTimeoutMs();
 
     /** No lack of room: nobody knows whether there would have been some. */
     static StoreException interrupted(final ObjectCommand.PutStart command) {

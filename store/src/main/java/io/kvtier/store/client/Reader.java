@@ -23,6 +23,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
@@ -59,11 +60,12 @@ final class Reader {
      * @param devices  reaches those on block devices; null where there are none.
      * @param disk     this client's own; null without one.
      * @param file     this client's own for GDS replicas; null without one.
+     * @param shared   the shared disk; null without one.
      * @param owners   reach other clients' disks; null where there are none.
      * @param counters of the store.
      */
     record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, BlockDevices devices,
-                   DiskTier disk, GdsTier file, OwnerReads owners, Counters counters) {
+                   DiskTier disk, GdsTier file, SharedDiskTier shared, OwnerReads owners, Counters counters) {
     }
 
     /**
@@ -170,6 +172,8 @@ final class Reader {
                 sources.disk().startRead(new DiskTier.Wanted(request, object, replica.id()), length, alone);
             case ReplicaDescriptor.Gds own when isOwn(own) ->
                 sources.file().startRead(own, read, replica.id(), length, alone);
+            case ReplicaDescriptor.DistributedDisk place when sources.shared() != null ->
+                sources.shared().startRead(place, read, length, terms, alone);
             case ReplicaDescriptor.LocalDisk other when sources.owners() != null ->
                 readFrom(other.transportEndpoint(), read, replica, length);
             case ReplicaDescriptor.Gds other when sources.owners() != null ->
@@ -215,21 +219,14 @@ final class Reader {
             read.failed(copy.replica(), isOwn(copy.replica()) || isOver(read));
             return null;
         }
-        // A lease keeps ranges of memory and of block devices from being given to others.
-        if ((memory || copy.replica().type() == ReplicaType.NOF) && isOver(read)) {
+        if (isKeptByLease(copy.replica().type()) && isOver(read)) {
             tooLate(read);
             return null;
         }
         // A value from this client's own disk has been compared.
         if (!isOwnDisk(copy.replica()) && !isStraight(copy)
             && !isIntact(read, copy)) {
-            final boolean device = copy.replica().type() == ReplicaType.NOF || copy.replica().type() == ReplicaType.GDS;
-            if (device) {
-                // It is the right device or file, so nobody else would find better bytes there.
-                sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
-                    read.object().version(), copy.replica().id()));
-            }
-            read.failed(copy.replica(), device);
+            wrong(copy);
             return null;
         }
         read.request().deliver(copy.length());
@@ -240,6 +237,30 @@ final class Reader {
             sources.file().answered(copy.length());
         }
         return new GetOutcome(true, read.object().size(), copy.replica().type());
+    }
+
+    /** Whether its place is given to others when the lease is over: a range of memory, a device or a shared file. */
+    private static boolean isKeptByLease(final ReplicaType type) {
+        return type == ReplicaType.MEMORY || type == ReplicaType.NOF || type == ReplicaType.DISTRIBUTED_DISK;
+    }
+
+    /** The bytes of a replica were wrong. */
+    private void wrong(final Copy copy) {
+        final ObjectRead read = copy.read();
+        if (copy.move().isElsewhereNow()) {
+            // They were those of a file that has been replaced since it was opened.
+            read.again();
+            return;
+        }
+        final ReplicaType type = copy.replica().type();
+        final boolean sameForAll = type == ReplicaType.NOF || type == ReplicaType.GDS
+            || type == ReplicaType.DISTRIBUTED_DISK;
+        if (sameForAll) {
+            // It is the right device or file, so nobody else would find better bytes there.
+            sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),
+                read.object().version(), copy.replica().id()));
+        }
+        read.failed(copy.replica(), sameForAll);
     }
 
     private boolean isOver(final ObjectRead read) {
@@ -274,16 +295,21 @@ final class Reader {
         return isOwnFile(copy.replica()) && sources.file().goesStraight(copy.read().request().regions());
     }
 
-    /** Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot. */
+    /**
+     * Whether the bytes are those that were written, as far as that can be told: of a part of a value it cannot, unless
+     * all of it was read.
+     */
     private boolean isIntact(final ObjectRead read, final Copy copy) {
         final ReadReply object = read.object();
         final ReadRequest request = read.request();
         final long length = copy.length();
         final boolean wanted = copy.replica().type() == ReplicaType.GDS ? terms.verifyFile() : terms.verify();
-        if (!object.checksummed() || !wanted || length != object.size()) {
+        final OptionalLong ofAll = copy.move().checksumOfAll();
+        if (!object.checksummed() || !wanted || length != object.size() && ofAll.isEmpty()) {
             return true;
         }
-        final long found = PieceHash.xxh64(request.target(length), object.size());
+        final long found = ofAll.isPresent() ? ofAll.getAsLong()
+            : PieceHash.xxh64(request.target(length), object.size());
         if (found == object.checksum()) {
             return true;
         }

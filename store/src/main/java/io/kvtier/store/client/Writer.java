@@ -134,9 +134,16 @@ final class Writer {
 
     PutOutcome put(final Value value) {
         final PutStart command = command(value);
+        final long beganNanos = System.nanoTime();
         try (GdsWrite file = room(command)) {
-            return put(value, command, file);
+            if (file != null) {
+                return put(value, command, file, new GdsStarts(master, starts).start(command, file));
+            }
         }
+        if (!holdsFile(command)) {
+            return put(value, command, null, starts.start(command));
+        }
+        return putWithoutRoom(value, command, beganNanos);
     }
 
     /** Room in this client's own file; null for none. */
@@ -144,9 +151,38 @@ final class Writer {
         return places.file() == null ? null : places.file().reserve(command.key(), command.size());
     }
 
-    private PutOutcome put(final Value value, final PutStart command, final GdsWrite file) {
-        final PutStarts.Answer answer = file == null ? starts.start(command)
-            : new GdsStarts(master, starts).start(command, file);
+    private boolean holdsFile(final PutStart command) {
+        return places.file() != null && places.file().holds(command.size());
+    }
+
+    /** The file is full. Memory is enough; what only the file can hold waits for room there. */
+    private PutOutcome putWithoutRoom(final Value value, final PutStart command, final long beganNanos) {
+        final BatchResult<PutStarts.Answer> first = started(command);
+        if (!GdsStarts.isForTheFile(first.failure() == null ? new BatchResult<>(first.outcome().reply(), null)
+            : new BatchResult<>(null, first.failure()))) {
+            places.file().wentWithout(command.size());
+            return put(value, command, null, first.orThrow());
+        }
+        final long deadlineNanos = beganNanos + TimeUnit.MILLISECONDS.toNanos(starts.putTimeoutMs());
+        try (GdsWrite file = places.file().awaitRoom(command, starts, deadlineNanos)) {
+            if (file != null) {
+                return put(value, command, file, new GdsStarts(master, starts).start(command, file));
+            }
+        }
+        places.file().wentWithout(command.size());
+        return refused(command, first.orThrow().reply());
+    }
+
+    private BatchResult<PutStarts.Answer> started(final PutStart command) {
+        try {
+            return new BatchResult<>(starts.start(command), null);
+        } catch (final StoreException e) {
+            return new BatchResult<>(null, e);
+        }
+    }
+
+    private PutOutcome put(final Value value, final PutStart command, final GdsWrite file,
+        final PutStarts.Answer answer) {
         if (!(answer.reply() instanceof PutStartReply.Started started)) {
             return refused(command, answer.reply());
         }
@@ -227,10 +263,16 @@ final class Writer {
             for (int i = 0; i < indices.size(); i++) {
                 final int index = indices.get(i);
                 try {
+                    if (mayFindRoom(replies.get(i), commands.get(i), rooms.of(i))) {
+                        waiting.add(index);
+                        continue;
+                    }
+                    if (rooms.of(i) == null && places.file() != null) {
+                        places.file().wentWithout(commands.get(i).size());
+                    }
                     switch (replies.get(i).orThrow()) {
                         case PutStartReply.Started started -> writes.add(new ValueWrite(index,
                             round.values().get(index), started, commands.get(i).size(), rooms.of(i)));
-                        case PutStartReply.NoSpace none when none.mayComeFree() -> waiting.add(index);
                         case PutStartReply other -> round.done(index, refused(commands.get(i), other));
                     }
                 } catch (final RuntimeException e) {
@@ -241,6 +283,12 @@ final class Writer {
             endAll(round, writes);
         }
         return waiting;
+    }
+
+    /** Whether waiting may help: for memory, or for the file where that has no room for the value and nothing else. */
+    private boolean mayFindRoom(final BatchResult<PutStartReply> reply, final PutStart command, final GdsWrite room) {
+        return reply.failure() == null && reply.outcome() instanceof PutStartReply.NoSpace none && none.mayComeFree()
+            || room == null && holdsFile(command) && GdsStarts.isForTheFile(reply);
     }
 
     private void writeAll(final List<ValueWrite> writes, final long askedNanos) {

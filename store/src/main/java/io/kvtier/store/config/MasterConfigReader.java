@@ -24,8 +24,8 @@ final class MasterConfigReader {
     static MasterConfig read(final Map<MasterOption, String> commandLine, final Environment environment) {
         final MasterConfigReader reader = new MasterConfigReader();
         for (final MasterOption option : MasterOption.values()) {
-            option.sharedVariable().ifPresent(name ->
-                reader.readVariable(option, name, environment.get(name).map(text -> option.isFlag() ? word(text) : text)));
+            option.sharedVariable().ifPresent(name -> reader.readVariable(option, name,
+                environment.get(name).map(text -> option.isFlag() ? word(text) : text)));
             reader.readVariable(option, option.variable(), environment.get(option.variable()));
         }
         final Map<MasterOption, Object> typed = new EnumMap<>(MasterOption.class);

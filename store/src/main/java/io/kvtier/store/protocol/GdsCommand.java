@@ -2,8 +2,10 @@ package io.kvtier.store.protocol;
 
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
+import io.kvtier.transport.HostDetour;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.LongBinaryOperator;
 
 /**
  * What concerns clients' own files for GDS replicas, beside {@link ObjectCommand.AddGdsReplicaStart} and
@@ -120,7 +122,18 @@ public sealed interface GdsCommand<R> extends Command<R> {
      * @param clientId the owner.
      * @param bytes    how much is needed.
      */
-    record MakeGdsRoom(UUID clientId, long bytes) implements GdsCommand<Long> {
+    record MakeGdsRoom(UUID clientId, long bytes) implements GdsCommand<GdsRoomReply> {
+    }
+
+    /**
+     * What became of the wish for room.
+     *
+     * @param bytes       of the extents of what is dropped.
+     * @param mayComeFree whether more may go by itself or be dropped later: what is leased, being written, or rests
+     *                    after it was dropped. What goes is among the drops.
+     * @param nextMs      milliseconds until the next lease ends, when more can be dropped; 0 when none runs.
+     */
+    record GdsRoomReply(long bytes, boolean mayComeFree, long nextMs) {
     }
 
     /**
@@ -153,6 +166,96 @@ public sealed interface GdsCommand<R> extends Command<R> {
     record GdsDrop(long offset, long replicaId) {
     }
 
+    /**
+     * Tells what the owner of a registered file has done with it, which the master does not see. Counts are those of a
+     * run, from 0 on, so that a report that is lost loses nothing; an owner begins a run with each registration, since
+     * it cannot know whether the master still has what it was told before. A report of an earlier run than the last, or
+     * about a file that is not registered, is STALE; one that comes behind a later one of its run lowers no count.
+     *
+     * @param clientId   the owner.
+     * @param storageId  which file.
+     * @param generation of the file.
+     * @param run        greater than that of any earlier run of this client.
+     * @param work       what was done in it.
+     * @param state      how the file is now.
+     */
+    record ReportGdsWork(UUID clientId, UUID storageId, long generation, long run, GdsWork work, GdsState state)
+        implements GdsCommand<Ack> {
+    }
+
+    /**
+     * What the owner of a file has done with it.
+     *
+     * @param puts          values written there beside memory.
+     * @param onlyPuts      values written there alone.
+     * @param writtenBytes  value bytes of both.
+     * @param reads         gets answered from it, of the owner and of others.
+     * @param readBytes     value bytes read from it.
+     * @param noRoom        puts that found no room in it.
+     * @param refused       puts whose room the master refused, or did not answer about.
+     * @param writeFailures writes that failed.
+     * @param readFailures  reads that failed.
+     * @param staleReads    reads of what was not there any more.
+     */
+    record GdsWork(long puts, long onlyPuts, long writtenBytes, long reads, long readBytes, long noRoom, long refused,
+                   long writeFailures, long readFailures, long staleReads) {
+        /** Nothing done. */
+        public static final GdsWork NONE = new GdsWork(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+        /**
+         * Both together.
+         *
+         * @param other of another file, or run.
+         * @return sums.
+         */
+        public GdsWork plus(final GdsWork other) {
+            return with(other, Long::sum);
+        }
+
+        /**
+         * What came since.
+         *
+         * @param earlier an earlier count of the same.
+         * @return differences.
+         */
+        public GdsWork since(final GdsWork earlier) {
+            return with(earlier, (now, then) -> now - then);
+        }
+
+        /**
+         * The later of two counts of the same, whichever comes first.
+         *
+         * @param other the other one.
+         * @return the greater number of each.
+         */
+        public GdsWork latest(final GdsWork other) {
+            return with(other, Math::max);
+        }
+
+        private GdsWork with(final GdsWork other, final LongBinaryOperator join) {
+            return new GdsWork(join.applyAsLong(puts, other.puts), join.applyAsLong(onlyPuts, other.onlyPuts),
+                join.applyAsLong(writtenBytes, other.writtenBytes), join.applyAsLong(reads, other.reads),
+                join.applyAsLong(readBytes, other.readBytes), join.applyAsLong(noRoom, other.noRoom),
+                join.applyAsLong(refused, other.refused), join.applyAsLong(writeFailures, other.writeFailures),
+                join.applyAsLong(readFailures, other.readFailures), join.applyAsLong(staleReads, other.staleReads));
+        }
+    }
+
+    /**
+     * How a file is, as its owner sees it.
+     *
+     * @param used      bytes taken in it, by whatever.
+     * @param values    values in it that can be read.
+     * @param uncertain extents of which the owner does not know whether the master has them, or whether a device still
+     *                  uses them.
+     * @param detour    whether what moves the bytes of a GPU takes them through memory of the host.
+     * @param way       what moves the bytes, in words.
+     */
+    record GdsState(long used, long values, long uncertain, HostDetour detour, String way) {
+        /** Nothing is known yet. */
+        public static final GdsState UNKNOWN = new GdsState(0, 0, 0, HostDetour.NONE, "");
+    }
+
     /** Lists the registered files. */
     record GdsStorages() implements GdsCommand<List<GdsStorageInfo>> {
     }
@@ -167,10 +270,12 @@ public sealed interface GdsCommand<R> extends Command<R> {
      * @param capacity   bytes.
      * @param used       bytes that the master knows to be in use.
      * @param replicas   replicas in it, those being written included.
-     * @param counts     what has happened.
+     * @param counts     what has happened, as the master sees it.
+     * @param work       what its owner has told of what it did.
+     * @param state      how it is, as its owner has told last.
      */
     record GdsStorageInfo(UUID clientId, UUID storageId, long generation, String endpoint, long capacity, long used,
-                          long replicas, GdsCounts counts) {
+                          long replicas, GdsCounts counts, GdsWork work, GdsState state) {
     }
 
     /**

@@ -150,11 +150,28 @@ public record MasterStats(long objects, long memoryCapacity, long memoryUsed, lo
      * @param capacity bytes of all of them.
      * @param used     bytes in them that the master knows to be in use.
      * @param replicas replicas in them, those being written included.
-     * @param counts   what has happened to them and to those that were registered before.
+     * @param counts   what has happened to them and to those that were registered before, as the master sees it.
+     * @param told     what the owners of all of these have told.
      */
-    public record GdsTotals(long storages, long capacity, long used, long replicas, GdsCommand.GdsCounts counts) {
+    public record GdsTotals(long storages, long capacity, long used, long replicas, GdsCommand.GdsCounts counts,
+                            GdsTold told) {
         /** Nothing counted. */
-        public static final GdsTotals NONE = new GdsTotals(0, 0, 0, 0, GdsCommand.GdsCounts.NONE);
+        public static final GdsTotals NONE =
+            new GdsTotals(0, 0, 0, 0, GdsCommand.GdsCounts.NONE, GdsTold.NONE);
+    }
+
+    /**
+     * What the owners of files for GDS replicas have told.
+     *
+     * @param work      what was done with the files that are registered and those that were before.
+     * @param values    values that can be read, in those that are registered.
+     * @param uncertain extents of these of which the owners do not know whether the master has them, or whether a
+     *                  device still uses them.
+     * @param detours   how many of these have all bytes of GPUs go through memory of the host.
+     */
+    public record GdsTold(GdsCommand.GdsWork work, long values, long uncertain, long detours) {
+        /** Nothing. */
+        public static final GdsTold NONE = new GdsTold(GdsCommand.GdsWork.NONE, 0, 0, 0);
     }
 
     /**

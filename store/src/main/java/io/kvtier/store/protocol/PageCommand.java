@@ -136,14 +136,15 @@ public sealed interface PageCommand<R> extends Command<R> {
      * @param key       the object.
      * @param version   the object's version.
      * @param replicaId of the allocation.
-     * @param settled   whether nothing changes the bytes there any more; else they rest until the time to write is over.
+     * @param settled   whether nothing changes the bytes there any more; else they rest until the time to write is
+     *                  over.
      */
     record PageRelease(ObjectKey key, long version, long replicaId, boolean settled) {
     }
 
     /**
-     * Asks where a value lies in the shared files; counts as a read, and leases the value. Values whose writers have
-     * not said that they are durable lie nowhere.
+     * Asks where a value lies in the shared files; counts as a use of the value, and leases it. Values whose writers
+     * have not said that they are durable lie nowhere.
      *
      * @param key the object.
      */
@@ -165,7 +166,8 @@ public sealed interface PageCommand<R> extends Command<R> {
      * @param replicaId its replica there.
      * @param place     where; null when it is nowhere.
      * @param checksum  XXH64 of the value, with which a reader compares what it read.
-     * @param leaseMs   milliseconds, counted from before it was asked, in which the place is not given to another value.
+     * @param leaseMs   milliseconds, counted from before it was asked, in which the place is not given to another
+     *                  value.
      */
     record PageMapping(long version, long replicaId, ReplicaDescriptor.DistributedDisk place, long checksum,
                        long leaseMs) {
@@ -176,8 +178,8 @@ public sealed interface PageCommand<R> extends Command<R> {
     /**
      * Says that values are durable in the pages that were allocated for them. Ends the offload tasks that they are from
      * and makes the replicas complete. STALE for a version that was removed or replaced meanwhile, a value that is not
-     * what its writer wrote, and pages that were reaped: those pages are free then, or will be. Repeated, it is answered
-     * as before as long as the replica is there.
+     * what its writer wrote, and pages that were reaped: those pages are free then, or will be. Repeated, it is
+     * answered as before as long as the replica is there.
      *
      * @param clientId who was given the pages.
      * @param values   which; at most {@link Batch#MAX_ITEMS}.

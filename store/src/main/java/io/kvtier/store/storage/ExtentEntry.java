@@ -102,8 +102,14 @@ final class ExtentEntry {
         return version == itsVersion && size == itsSize && extent.equals(there) && key.equals(itsKey);
     }
 
+    /** Whether its write may still change it: also when that has ended for those who waited, and a device goes on. */
     boolean isWriting() {
-        return write != null && !write.isDone();
+        return write != null && !write.isSettled();
+    }
+
+    /** Whether that will never be known. */
+    boolean isLost() {
+        return isWriting() && write.isDone();
     }
 
     boolean hasWritten() {

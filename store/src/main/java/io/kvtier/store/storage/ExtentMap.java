@@ -56,27 +56,16 @@ final class ExtentMap implements AutoCloseable {
     private final ExtentAllocator allocator;
     /** By offset. What is committed is in order of commit, the oldest first. */
     private final Map<Long, ExtentEntry> extents = new LinkedHashMap<>();
-    /** What transfers that run keep from being freed. */
-    private final List<Ending> endings = new ArrayList<>();
+    private final ExtentEndings endings = new ExtentEndings();
     private final long[] counts = new long[State.values().length];
     private ExtentJournal journal = ExtentJournal.NONE;
+    private Runnable whenRoom = () -> { };
     private long reservations;
     private long leases;
     private long deferredFrees;
     private long failedSyncs;
     private long used;
     private boolean closed;
-
-    /**
-     * A lease that is closed, or an extent that is dropped, while transfers run.
-     *
-     * @param reads of the lease; null for an extent that is being written.
-     */
-    private record Ending(ExtentEntry entry, List<Transfer> reads) {
-        boolean isOver() {
-            return reads == null ? !entry.isWriting() : reads.stream().allMatch(Transfer::isDone);
-        }
-    }
 
     ExtentMap(final long capacity) {
         allocator = DataFile.extents(capacity);
@@ -85,6 +74,11 @@ final class ExtentMap implements AutoCloseable {
     /** Who is told what has to be written down, from now on. */
     void tell(final ExtentJournal who) {
         change(() -> journal = who);
+    }
+
+    /** Who is told, under the lock, that an extent is free, or can be given up from now on. */
+    void tellRoom(final Runnable who) {
+        change(() -> whenRoom = who);
     }
 
     /** Takes in what an index says, oldest first; of two values that overlap the younger stays. Returns what stayed. */
@@ -220,7 +214,7 @@ final class ExtentMap implements AutoCloseable {
     /** A lease is closed, of which some reads may still run. */
     void release(final ExtentEntry entry, final List<Transfer> running) {
         change(() -> {
-            endings.add(new Ending(entry, running));
+            endings.reads(entry, running);
             finishEndings();
         });
     }
@@ -352,6 +346,14 @@ final class ExtentMap implements AutoCloseable {
         });
     }
 
+    /** Whether something is under way that ends in an extent that is free, or can be given up. */
+    boolean mayComeFree() {
+        return ask(() -> count(State.RESERVED) + count(State.OFFERED) + count(State.ACCEPTED) + count(State.DROPPED)
+            - endings.lostAndDropped() > 0
+            || count(State.UNSETTLED) > 0 && extents.values().stream().anyMatch(
+                entry -> entry.state == State.UNSETTLED && !entry.isLost()));
+    }
+
     long used() {
         return ask(() -> {
             finishEndings();
@@ -364,7 +366,7 @@ final class ExtentMap implements AutoCloseable {
             finishEndings();
             return new GdsStorageStats(allocator.capacityBytes(), used, count(State.COMMITTED),
                 count(State.RESERVED) + count(State.OFFERED) + count(State.ACCEPTED), count(State.UNSETTLED),
-                count(State.RECOVERED), count(State.DROPPED), leases, deferredFrees);
+                count(State.RECOVERED), count(State.DROPPED), leases, deferredFrees, endings.lost());
         });
     }
 
@@ -424,6 +426,7 @@ final class ExtentMap implements AutoCloseable {
         entry.write = null;
         moveLast(entry, State.COMMITTED);
         journal.stored(entry);
+        whenRoom.run();
         return true;
     }
 
@@ -436,25 +439,17 @@ final class ExtentMap implements AutoCloseable {
             journal.removed(entry);
         }
         if (entry.isWriting()) {
-            endings.add(new Ending(entry, null));
+            endings.write(entry);
         }
         freeIfLetGo(entry);
     }
 
     /** Who waits for a transfer to end, and has waited long enough. */
     private void finishEndings() {
-        endings.removeIf(ending -> {
-            final ExtentEntry entry = ending.entry;
-            if (!ending.isOver()) {
-                return false;
-            }
-            if (ending.reads != null) {
-                entry.leases--;
-                leases--;
-            }
-            freeIfLetGo(entry);
-            return true;
-        });
+        endings.finish(read -> {
+            read.leases--;
+            leases--;
+        }, this::freeIfLetGo);
     }
 
     private void freeIfLetGo(final ExtentEntry entry) {
@@ -467,6 +462,7 @@ final class ExtentMap implements AutoCloseable {
         if (!allocator.free(entry.extent.offset(), entry.extent.bytes())) {
             throw new IllegalStateException("the allocator does not know the extent of " + entry.key);
         }
+        whenRoom.run();
     }
 
     /** The extent that an answer to an offer is about; null when it is not there as it was offered. */

@@ -67,7 +67,7 @@ public final class GdsLease implements AutoCloseable {
         }
         Objects.checkFromIndexSize(offset, ExtentFile.length(target), entry.extent.bytes());
         final Transfer transfer = file.read(entry.extent, offset, target, alone);
-        reads.removeIf(Transfer::isDone);
+        reads.removeIf(Transfer::isSettled);
         reads.add(transfer);
         return transfer;
     }
@@ -89,7 +89,7 @@ public final class GdsLease implements AutoCloseable {
             return;
         }
         open = false;
-        final List<Transfer> running = reads.stream().filter(read -> !read.isDone()).toList();
+        final List<Transfer> running = reads.stream().filter(read -> !read.isSettled()).toList();
         map.release(entry, running);
         running.forEach(read -> read.future().whenComplete((ended, problem) -> map.lookAgain()));
     }

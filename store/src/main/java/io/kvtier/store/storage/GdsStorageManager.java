@@ -178,6 +178,25 @@ public final class GdsStorageManager implements AutoCloseable {
     }
 
     /**
+     * Has somebody told whenever an extent comes free, or a value is there that can be dropped to make room.
+     *
+     * @param told called under a lock, by any thread: it must not block, nor call this.
+     */
+    public void whenRoom(final Runnable told) {
+        map.tellRoom(told);
+    }
+
+    /**
+     * Whether something is under way that ends in room: a write, a read of what was dropped, a record that is written
+     * down, an extent that is unsettled. {@link #whenRoom} tells of it.
+     *
+     * @return false when what is taken stays until it is dropped.
+     */
+    public boolean mayComeFree() {
+        return map.mayComeFree();
+    }
+
+    /**
      * Which file this is.
      *
      * @return the id in its header; another file has another one.

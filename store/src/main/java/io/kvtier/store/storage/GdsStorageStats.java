@@ -15,7 +15,9 @@ package io.kvtier.store.storage;
  *                      is not durable.
  * @param leases        leases that are open.
  * @param deferredFrees how often an extent was given up that a lease still held, since the file was opened.
+ * @param lost          extents, of those that rest or are leased, that stay as they are until the process ends: nothing
+ *                      was heard of a transfer, and a device may still move bytes from or to them.
  */
 public record GdsStorageStats(long capacityBytes, long usedBytes, long committed, long reserved, long unsettled,
-                              long recovered, long resting, long leases, long deferredFrees) {
+                              long recovered, long resting, long leases, long deferredFrees, long lost) {
 }

@@ -57,10 +57,18 @@ final class Endings {
             case TIMED_OUT -> slice.failed(failure(slice, TransferFailure.Kind.TIMEOUT,
                 "the driver's own time limit ended it; see max_batch_io_timeout_msecs in cufile.json"));
             case CANCELED -> slice.failed(failure(slice, TransferFailure.Kind.FAILED,
-                "the driver gave it up, or fell silent; how much of it was moved is unknown; see cufile.log"));
+                "the driver gave it up, or fell silent and was stopped; how much of it was moved is unknown; see "
+                    + "cufile.log"));
             default -> slice.failed(failure(slice, TransferFailure.Kind.FAILED,
                 "cuFile refused the entry as " + outcome + "; see cufile.log"));
         }
+    }
+
+    /** Ends a slice, for those who wait, of which nothing was heard, and which the device may still move. */
+    static void lost(final Slice slice) {
+        slice.lost("nothing was heard of it, and the device may still move its bytes: its memory and its place in the "
+            + "segment stay in use until this process ends; use neither for anything else, see cufile.log, and restart "
+            + "the process when that can be done");
     }
 
     /** Ends a slice whose batch was cancelled because nobody wanted it any more. */

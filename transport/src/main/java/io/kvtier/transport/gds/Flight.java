@@ -170,6 +170,12 @@ final class Flight implements CuFileBatch.Listener {
         final Slice slice = slices[slot];
         final long before = starts[slot];
         final long length = lengths[slot];
+        if (outcome == CuFileOutcome.LOST) {
+            // The blocks of its edges are not given back either: what is still moved may write them back.
+            slices[slot] = null;
+            Endings.lost(slice);
+            return;
+        }
         let(slot);
         switch (outcome) {
             case COMPLETE -> end(slice, before + length, before);

@@ -18,6 +18,7 @@ import io.kvtier.bindings.cufile.CuFileMode;
 import io.kvtier.bindings.cufile.CuFileProperties;
 import io.kvtier.bindings.cufile.PoolSlabs;
 import io.kvtier.transport.Capability;
+import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.IoThreads;
 import io.kvtier.transport.Segment;
 import io.kvtier.transport.SegmentTarget;
@@ -251,7 +252,11 @@ public final class GdsTransport implements Transport {
     }
 
     private Capability capabilityOf(final Availability availability) {
-        return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), memory, availability);
+        return new Capability(TransportKind.GDS, Set.of(Segment.Kind.FILE), memory, availability, switch (mode) {
+            case COMPATIBILITY -> HostDetour.ALWAYS;
+            case UNKNOWN -> HostDetour.POSSIBLE;
+            default -> HostDetour.NONE;
+        });
     }
 
     private void addLane(final GdsConfig config, final CudaContext context, final String way) {
@@ -454,6 +459,8 @@ public final class GdsTransport implements Transport {
             callers.close();
             driver.close();
         }
-        own.forEach(CudaContext::close);
+        if (driver == null || driver.lost() == 0) {
+            own.forEach(CudaContext::close);
+        }
     }
 }

@@ -70,7 +70,8 @@ class CountersTest {
         rig.unmount(MasterRig.ALICE, segment, 0);
         rig.read("a");
 
-        assertEquals(new Gets(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), rig.stats().gets(), "hidden at once, before it is swept");
+        assertEquals(new Gets(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), rig.stats().gets(),
+            "hidden at once, before it is swept");
     }
 
     @Test

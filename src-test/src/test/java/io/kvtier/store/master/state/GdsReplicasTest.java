@@ -242,13 +242,13 @@ class GdsReplicasTest {
         put("leased", 1);
         put("old", 2);
         rig.read("leased");
-        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, 10 * UNIT)));
+        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, 10 * UNIT)).bytes());
         assertEquals(List.of(2 * UNIT), drops().stream().map(GdsDrop::offset).toList());
         assertEquals(1, MasterRig.replicas(rig.query("hard"), ReplicaType.GDS));
         assertEquals(1, MasterRig.replicas(rig.query("leased"), ReplicaType.GDS));
         assertEquals(0, MasterRig.replicas(rig.query("old"), ReplicaType.GDS));
         rig.passAlive(MasterRig.LEASE_MS);
-        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, 1)));
+        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, 1)).bytes());
     }
 
     @Test
@@ -262,7 +262,7 @@ class GdsReplicasTest {
         rig.apply(new AddGdsReplicaStart(MasterRig.BOB, MasterRig.key("b"), version,
             new GdsExtent(bobs.storageId(), GENERATION, 0, UNIT)));
         rig.end(MasterRig.BOB, "b", version);
-        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.BOB, 2 * UNIT)));
+        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.BOB, 2 * UNIT)).bytes());
         assertEquals(1, MasterRig.replicas(rig.query("a"), ReplicaType.GDS));
         assertEquals(List.of(), drops());
     }
@@ -280,9 +280,9 @@ class GdsReplicasTest {
         rig.apply(new AddGdsReplicaStart(MasterRig.BOB, MasterRig.key("b"), his,
             new GdsExtent(new UUID(0xF11E, 2), GENERATION, 0, UNIT)));
         rig.end(MasterRig.BOB, "b", his);
-        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.BOB, UNIT)));
+        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.BOB, UNIT)).bytes());
         assertEquals(1, MasterRig.replicas(rig.query("a"), ReplicaType.GDS));
-        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, UNIT)));
+        assertEquals(UNIT, rig.apply(new GdsCommand.MakeGdsRoom(MasterRig.ALICE, UNIT)).bytes());
         assertEquals(0, MasterRig.replicas(rig.query("a"), ReplicaType.GDS));
     }
 
@@ -478,6 +478,6 @@ class GdsReplicasTest {
         put("k", 0);
         final GdsCommand.GdsStorageInfo info = rig.apply(new GdsCommand.GdsStorages()).getFirst();
         assertEquals(new GdsCommand.GdsStorageInfo(MasterRig.ALICE, FILE, GENERATION, "host:9", 10 * UNIT, UNIT, 1,
-            new GdsCounts(1, 0, 0, 0, 0, 0, 0)), info);
+            new GdsCounts(1, 0, 0, 0, 0, 0, 0), GdsCommand.GdsWork.NONE, GdsCommand.GdsState.UNKNOWN), info);
     }
 }

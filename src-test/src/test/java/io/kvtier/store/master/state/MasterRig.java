@@ -57,7 +57,7 @@ final class MasterRig implements AutoCloseable {
     private final Map<UUID, Integer> work = new HashMap<>();
     /** Clients that give signs of life whenever time passes, and their hosts. */
     private final Map<UUID, String> alive = new LinkedHashMap<>();
-    private long nowMs = 1_000_000;
+    private long nowMs;
     private long attempts;
     private long segments;
     private long freed;
@@ -87,7 +87,13 @@ final class MasterRig implements AutoCloseable {
     }
 
     MasterRig(final MasterSettings settings) {
-        state = new MasterState(settings, 7, new Effects() {
+        this(settings, 7, 1_000_000);
+    }
+
+    /** A master of a later term, from a time on. */
+    MasterRig(final MasterSettings settings, final long term, final long fromMs) {
+        nowMs = fromMs;
+        state = new MasterState(settings, term, new Effects() {
             @Override
             public void workQueued(final UUID clientId, final WorkKind kind) {
                 work.merge(clientId, kind.bit(), (a, b) -> a | b);
@@ -397,9 +403,10 @@ final class MasterRig implements AutoCloseable {
     void assertEmpty() {
         final MasterStats stats = stats();
         assertEquals(List.of(0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L),
-            List.of(stats.pages().used(), stats.pages().replicas(), stats.pages().writing(), stats.objects(), stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(),
-                stats.heldReplicas(), stats.diskReplicas(), stats.offloadsPending(), stats.pendingWrites(),
-                stats.activePromotions(), stats.softPinned(), stats.groups()), stats.toString());
+            List.of(stats.pages().used(), stats.pages().replicas(), stats.pages().writing(), stats.objects(),
+                stats.memoryUsed(), stats.nofUsed(), stats.memoryReplicas(), stats.heldReplicas(),
+                stats.diskReplicas(), stats.offloadsPending(), stats.pendingWrites(), stats.activePromotions(),
+                stats.softPinned(), stats.groups()), stats.toString());
     }
 
     static long memoryReplicas(final ReadReply object) {

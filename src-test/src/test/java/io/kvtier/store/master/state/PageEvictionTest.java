@@ -75,6 +75,16 @@ class PageEvictionTest {
         }
     }
 
+    /** A half is what an eviction at the watermark frees; a run that is missing costs others no more than it takes. */
+    @Test
+    void shouldEvictNoMoreThanAValueTakesWhenOnlyItsRunIsMissing() {
+        try (PageRig pages = new PageRig(PageRig.pages(1, 0.5, false, NONE))) {
+            fill(pages, 8);
+            assertEquals(PageOutcome.NO_SPACE, allocate(pages, "x", 8 * PAGE));
+            assertEquals(6, left(pages, 8).size());
+        }
+    }
+
     /** Of 32 pages 28 are the high watermark; then a fifth goes besides: 28 - 6.4 = 21.6. */
     @Test
     void shouldEvictFromTheHighToTheLowWatermarkOnce() {

@@ -107,7 +107,8 @@ class PagesTest {
                 new ReplicaDescriptor.DistributedDisk(LAST, PAGE, PAGE)),
                 allocations.stream().map(PageAllocation::place).toList());
             assertEquals(List.of(Ack.OK, Ack.OK), pages.rig.apply(new PageCommand.NotifyDistributedDiskSuccess(ALICE,
-                List.of(value(requests.get(0), allocations.get(0), 1), value(requests.get(1), allocations.get(1), 2)))));
+                List.of(value(requests.get(0), allocations.get(0), 1),
+                    value(requests.get(1), allocations.get(1), 2)))));
             pages.rig.apply(new ObjectCommand.Remove(keys.get(0), true));
             final List<PageMapping> left = pages.rig.apply(new PageCommand.BatchGetDistributedPageMapping(keys));
             assertEquals(PageMapping.NONE, left.get(0));
@@ -296,6 +297,20 @@ class PagesTest {
         }
     }
 
+    /** The files are nobody's, also not of one who calls himself so. */
+    @Test
+    void shouldNotLoseTheFilesWithAClientThatHasNoId() {
+        try (PageRig pages = new PageRig()) {
+            pages.shared(ALICE, "k", 1);
+            pages.rig.ping(new UUID(0, 0), "host");
+            pages.rig.silence(new UUID(0, 0));
+            pages.rig.advance(CLIENT_TTL_MS);
+            assertEquals(1, MasterRig.replicas(pages.rig.query("k"), ReplicaType.DISTRIBUTED_DISK));
+            assertEquals(4, pages.used().size());
+            assertEquals(PageRig.LAYOUT.capacity(), pages.rig.stats().pages().capacity());
+        }
+    }
+
     @Test
     void shouldLeaveCompleteValuesWhenAClientUnmounts() {
         try (PageRig pages = new PageRig()) {
@@ -393,7 +408,7 @@ class PagesTest {
             final StoreException refusal = assertThrows(StoreException.class,
                 () -> pages.rig.apply(new PageCommand.MountDistributedDisk(CAROL, other)));
             assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
-            assertTrue(refusal.getMessage().contains("folder /mnt/n instead of /mnt/m, page size 8192 instead of 4096;"),
+            assertTrue(refusal.getMessage().contains("folder /mnt/n instead of /mnt/m, page size 8192 instead of 4096"),
                 refusal.getMessage());
             assertTrue(refusal.getMessage().contains("MOONCAKE_DISTRIBUTED_*"), refusal.getMessage());
         }

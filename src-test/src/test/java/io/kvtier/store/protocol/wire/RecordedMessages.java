@@ -37,12 +37,16 @@ import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
 import io.kvtier.store.protocol.GdsCommand.GdsStorages;
 import io.kvtier.store.protocol.GdsCommand.GdsValue;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
 import io.kvtier.store.protocol.GdsCommand.MakeGdsRoom;
 import io.kvtier.store.protocol.GdsCommand.RegisterGdsStorage;
+import io.kvtier.store.protocol.GdsCommand.ReportGdsWork;
 import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
 import io.kvtier.store.protocol.GdsCommand.Settlement;
 import io.kvtier.store.protocol.GdsCommand.UnregisterGdsStorage;
@@ -128,6 +132,7 @@ import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
+import io.kvtier.transport.HostDetour;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -156,6 +161,7 @@ final class RecordedMessages {
     private static final Replica UNKNOWN = new Replica(8, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Unknown(9, bytes("92 a36e6577 92 01 c0")));
     private static final UUID FILE = new UUID(3, 4);
+    private static final GdsWork WORK = new GdsWork(1, 2, 300, 4, 4096, 6, 7, 8, 9, 10);
     private static final GdsExtent EXTENT = new GdsExtent(FILE, 77, 8192, 73_728);
     private static final Replica GDS = new Replica(9, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Gds(CLIENT, FILE, 77, 8192, 70_000, 73_728));
@@ -419,8 +425,8 @@ final class RecordedMessages {
             "91 91 92 09 03");
         row(116, new MakeGdsRoom(CLIENT, 70_000),
             "92 92 01 02 ce00011170",
-            8192L,
-            "91 cd2000");
+            new GdsRoomReply(8192, true, 300),
+            "93 cd2000 c3 cd012c");
         row(117, new FetchGdsDrops(CLIENT, 64, 5),
             "93 92 01 02 40 05",
             new GdsDrops(List.of(new GdsDrop(8192, 9), new GdsDrop(0, 10)), 7),
@@ -428,8 +434,13 @@ final class RecordedMessages {
         row(118, new GdsStorages(),
             "90",
             List.of(new GdsStorageInfo(CLIENT, FILE, 77, "h:2", 1 << 20, 73_728, 1,
-                new GdsCounts(1, 2, 3, 4, 5, 6, 7))),
-            "91 91 98 92 01 02 92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07");
+                new GdsCounts(1, 2, 3, 4, 5, 6, 7), WORK, new GdsState(4096, 3, 2, HostDetour.POSSIBLE, "gds"))),
+            "91 91 9a 92 01 02 92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07"
+            + "9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 95 cd1000 03 02 01 a3676473");
+        row(119, new ReportGdsWork(CLIENT, FILE, 77, 5, WORK, new GdsState(8192, 1, 0, HostDetour.ALWAYS, "")),
+            "96 92 01 02 92 03 04 4d 05 9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 95 cd2000 01 00 02 a0",
+            Ack.STALE,
+            "91 01");
     }
 
     private void pages() {
@@ -538,11 +549,13 @@ final class RecordedMessages {
                 new MasterStats.EvictionRuns(4, 5, 6), new MasterStats.Allocations(7, 8, 9),
                 new MasterStats.Promoted(1, 2, 3, 4, 5, new MasterStats.Rejected(6, 7, 8)),
                 new MasterStats.Probes(6, 7, 8, 9),
-                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11)),
+                new MasterStats.GdsTotals(1, 2, 3, 4, new GdsCounts(5, 6, 7, 8, 9, 10, 11),
+                    new MasterStats.GdsTold(WORK, 11, 12, 13)),
                 new MasterStats.PageTotals(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, new MasterStats.Hot(12, 13, 14))),
             "dc0021 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
                 + "9b 01 02 03 04 05 06 07 08 09 0a 0b 93 01 02 03 93 04 05 06 93 07 08 09"
-                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 96 01 02 03 04 97 05 06 07 08 09 0a 0b"
+                + "94 9a 01 02 cd012c 04 cd1000 06 07 08 09 0a 0b 0c 0d"
                 + "9c 01 02 03 04 05 06 07 08 09 0a 0b 93 0c 0d 0e");
         row(97, new Evict(0.5, 0.25),
             "92 ce0007a120 ce0003d090",

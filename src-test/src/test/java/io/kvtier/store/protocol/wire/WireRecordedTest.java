@@ -15,6 +15,11 @@ import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
+import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
+import io.kvtier.store.protocol.GdsCommand.GdsStorages;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
+import io.kvtier.store.protocol.GdsCommand.ReportGdsWork;
 import io.kvtier.store.protocol.GdsCommand.SettleGdsExtents;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand.Exists;
@@ -39,6 +44,7 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
+import io.kvtier.transport.HostDetour;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import io.kvtier.transport.rpc.MessageWriter;
 import io.kvtier.transport.rpc.RpcException;
@@ -275,6 +281,30 @@ class WireRecordedTest {
         "95 92 01 02 a22f6d cd1001 ce00010000 cf0000000100000000"})
     void shouldRefuseALayoutThatCannotBeOne(final String mount) {
         assertThrows(MalformedMessageException.class, () -> codec.readRequest(135, RecordedMessages.bytes(mount)));
+    }
+
+    /** Of a master that was not told what owners did. */
+    @Test
+    void shouldReadTheFilesThatAnOlderMasterLists() {
+        final GdsStorageInfo older = codec.readReply(new GdsStorages(), RecordedMessages.bytes("91 91 98 92 01 02"
+            + "92 03 04 4d a3683a32 ce00100000 ce00012000 01 97 01 02 03 04 05 06 07")).getFirst();
+        assertEquals(GdsWork.NONE, older.work());
+        assertEquals(GdsState.UNKNOWN, older.state());
+        assertEquals(7, older.counts().settled());
+        assertEquals(MasterStats.GdsTold.NONE, codec.readReply(new AdminCommand.Statistics(), RecordedMessages.bytes(
+            "dc0020 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17 18 19"
+                + "99 01 02 03 04 05 06 07 08 09 93 01 02 03 93 04 05 06 93 07 08 09"
+                + "96 01 02 03 04 05 93 06 07 08 94 06 07 08 09 95 01 02 03 04 97 05 06 07 08 09 0a 0b")).gds().told());
+    }
+
+    /** Files of clients that come later may make a detour that nobody knows of yet. */
+    @Test
+    void shouldTakeAnUnknownDetourForOneThatThereMayBe() {
+        final ReportGdsWork later = (ReportGdsWork) codec.readRequest(119, RecordedMessages.bytes("96 92 01 02"
+            + "92 03 04 4d 05 9a 01 02 03 04 05 06 07 08 09 0a 95 00 01 00 07 a0")).command();
+        assertEquals(HostDetour.POSSIBLE, later.state().detour());
+        assertThrows(MalformedMessageException.class, () -> codec.readRequest(119, RecordedMessages.bytes("96 92 01 02"
+            + "92 03 04 4d 05 9a 01 ff 03 04 05 06 07 08 09 0a 95 00 01 00 00 a0")), "a count below 0");
     }
 
     @Test

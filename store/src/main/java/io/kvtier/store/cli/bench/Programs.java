@@ -1,6 +1,7 @@
 package io.kvtier.store.cli.bench;
 
 import io.kvtier.store.config.GdsVariables;
+import io.kvtier.store.config.SharedDiskVariables;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -137,8 +138,9 @@ final class Programs {
         throws IOException {
         final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("LC_ALL", "C");
-        // A node of a bench is no second user of the backing file of this machine's node.
+        // A node of a bench is no second user of the backing file of this machine's node, nor of its shared disk.
         builder.environment().remove(GdsVariables.ENABLED);
+        builder.environment().remove(SharedDiskVariables.PAGE_MODE);
         builder.environment().putAll(environment);
         return builder.start();
     }

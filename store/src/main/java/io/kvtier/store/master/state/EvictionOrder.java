@@ -109,6 +109,11 @@ final class EvictionOrder {
         return hasExpired(nowMs);
     }
 
+    /** When the next lease is looked at, which has ended then unless it was prolonged; the end of time without any. */
+    long nextLeaseEndMs() {
+        return leased.oldest == null ? Long.MAX_VALUE : leased.oldest.linkedUntilMs();
+    }
+
     private boolean hasExpired(final long nowMs) {
         return leased.oldest != null && leased.oldest.linkedUntilMs() <= nowMs;
     }

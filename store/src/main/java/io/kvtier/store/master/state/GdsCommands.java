@@ -7,6 +7,7 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.AdoptGdsReplicas;
 import io.kvtier.store.protocol.GdsCommand.GdsDrop;
 import io.kvtier.store.protocol.GdsCommand.GdsDrops;
+import io.kvtier.store.protocol.GdsCommand.GdsRoomReply;
 import io.kvtier.store.protocol.GdsCommand.GdsValue;
 import io.kvtier.store.protocol.GdsCommand.Settlement;
 import io.kvtier.store.protocol.GdsCommand.UnsettledExtent;
@@ -33,9 +34,10 @@ final class GdsCommands {
             case GdsCommand.UnregisterGdsStorage gone -> unregister(gone);
             case AdoptGdsReplicas adopt -> adopt(adopt, nowMs);
             case GdsCommand.SettleGdsExtents settle -> settle(settle, nowMs);
-            case GdsCommand.MakeGdsRoom room -> required(room.clientId()).tier().evictBytes(room.bytes(), nowMs);
+            case GdsCommand.MakeGdsRoom room -> makeRoom(required(room.clientId()), room.bytes(), nowMs);
             case GdsCommand.FetchGdsDrops fetch -> fetchDrops(fetch);
             case GdsCommand.GdsStorages ignored -> tiers.gds().list();
+            case GdsCommand.ReportGdsWork report -> report(report);
         };
     }
 
@@ -51,6 +53,12 @@ final class GdsCommands {
             && tiers.gds().remove(gone.clientId()) ? Ack.OK : Ack.STALE;
     }
 
+    private Ack report(final GdsCommand.ReportGdsWork report) {
+        return tiers.gds().has(report.clientId(), report.storageId(), report.generation())
+            && tiers.gds().find(report.clientId()).account().report(report.run(), report.work(), report.state())
+            ? Ack.OK : Ack.STALE;
+    }
+
     private GdsStorage required(final UUID clientId) {
         final GdsStorage storage = tiers.gds().find(clientId);
         if (storage == null) {
@@ -58,6 +66,14 @@ final class GdsCommands {
                 + " has no GDS storage registered; register it first");
         }
         return storage;
+    }
+
+    private static GdsRoomReply makeRoom(final GdsStorage storage, final long bytes, final long nowMs) {
+        final SpaceTier tier = storage.tier();
+        final long evicted = tier.evictBytes(bytes, nowMs);
+        final long leaseEndMs = tier.nextLeaseEndMs();
+        final boolean leased = leaseEndMs != Long.MAX_VALUE;
+        return new GdsRoomReply(evicted, leased || tier.mayComeFree(), leased ? Math.max(1, leaseEndMs - nowMs) : 0);
     }
 
     private GdsDrops fetchDrops(final GdsCommand.FetchGdsDrops fetch) {

@@ -34,6 +34,7 @@ final class GdsStorage {
     private long adopted;
     private long refused;
     private long settled;
+    private final GdsAccount account = new GdsAccount();
 
     /**
      * A file with nothing in it.
@@ -146,8 +147,13 @@ final class GdsStorage {
             settled);
     }
 
+    /** What the owner has told. */
+    GdsAccount account() {
+        return account;
+    }
+
     GdsStorageInfo info() {
         return new GdsStorageInfo(segment.clientId(), spec.storageId(), spec.generation(), spec.endpoint(),
-            segment.capacity(), segment.used(), segment.replicas(), counts());
+            segment.capacity(), segment.used(), segment.replicas(), counts(), account.work(), account.state());
     }
 }

@@ -5,14 +5,18 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
+import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageSpec;
+import io.kvtier.store.protocol.GdsCommand.GdsWork;
+import io.kvtier.store.protocol.MasterStats.GdsTold;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.GdsExtent;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.HostDetour;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +30,7 @@ final class GdsStorages {
     private long lastDrop;
     /** Of files that are not registered any more. */
     private GdsCounts past = GdsCounts.NONE;
+    private GdsWork pastWork = GdsWork.NONE;
 
     GdsStorages(final SpaceTier.Owners owners) {
         this.owners = owners;
@@ -108,6 +113,7 @@ final class GdsStorages {
             return false;
         }
         past = past.plus(storage.counts());
+        pastWork = pastWork.plus(storage.account().work());
         owners.segments().unmount(storage.segment());
         return true;
     }
@@ -216,5 +222,21 @@ final class GdsStorages {
             sum = sum.plus(storage.counts());
         }
         return sum;
+    }
+
+    /** What owners have told; of work, those of files that are gone included. */
+    GdsTold told() {
+        GdsWork work = pastWork;
+        long values = 0;
+        long uncertain = 0;
+        long detours = 0;
+        for (final GdsStorage storage : registered.values()) {
+            final GdsState state = storage.account().state();
+            work = work.plus(storage.account().work());
+            values += state.values();
+            uncertain += state.uncertain();
+            detours += state.detour() == HostDetour.ALWAYS ? 1 : 0;
+        }
+        return new GdsTold(work, values, uncertain, detours);
     }
 }

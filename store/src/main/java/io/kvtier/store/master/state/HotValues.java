@@ -17,9 +17,9 @@ import java.util.UUID;
  * Values in the shared files that are read often and are to be copied to memory: by any client that has the files
  * mounted, since they are no client's own.
  *
- * <p>A value waits in the queue, is given to one client, and leaves when anybody asks for memory for it; what becomes of
- * it then is known to {@link Promotions}. One that was given and not begun in the time in which a client is taken for
- * dead goes back into the queue, as often as a few times; so does at once what a client had that is gone. Nothing is
+ * <p>A value waits in the queue, is given to one client, and leaves when anybody asks for memory for it; what becomes
+ * of it then is known to {@link Promotions}. One that was given and not begun in the time in which a client is taken
+ * for dead goes back into the queue, as often as a few times; so does at once what a client had that is gone. Nothing is
  * pinned here: what goes meanwhile is passed over when it is its turn.
  */
 final class HotValues {
@@ -69,8 +69,9 @@ final class HotValues {
     /** A value was found by somebody who wants to read it. */
     void read(final ObjectEntry entry, final long nowMs) {
         final MasterSettings.Promotion when = settings.pages().promotion();
-        if (!when.onHit() || !settings.pages().isOn() || hits.read(entry.key()) < when.threshold()
-            || !isWanted(entry, entry.record().version()) || waiting.containsKey(entry.key())
+        if (!when.onHit() || entry.residency(Medium.DISTRIBUTED_DISK) == null
+            || hits.read(entry.key()) < when.threshold() || !isWanted(entry, entry.record().version())
+            || waiting.containsKey(entry.key())
             || given.containsKey(entry.key())) {
             return;
         }

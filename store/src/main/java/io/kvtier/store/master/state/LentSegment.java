@@ -26,6 +26,7 @@ final class LentSegment {
     private long replicas;
     private long allocations;
     private long frees;
+    private long resting;
     private GdsStorage gds;
 
     /** A segment in which nothing is allocated before {@code openFromMs}. */
@@ -127,6 +128,20 @@ final class LentSegment {
 
     long replicas() {
         return replicas;
+    }
+
+    /** Takes note of ranges here that rest, or do no more. */
+    void rests(final int more) {
+        resting += more;
+    }
+
+    /** Ranges that will be free in time. */
+    long resting() {
+        return resting;
+    }
+
+    boolean hasResting() {
+        return resting > 0;
     }
 
     PlacedReplica first() {

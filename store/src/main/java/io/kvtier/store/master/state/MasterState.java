@@ -323,7 +323,8 @@ public final class MasterState implements StateMachine {
             catalogue.groups(), tiers.disk().used(), reads.counted(),
             tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
             segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
-                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts()), pageTotals());
+                segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts(),
+                tiers.gds().told()), pageTotals());
     }
 
     private MasterStats.PageTotals pageTotals() {

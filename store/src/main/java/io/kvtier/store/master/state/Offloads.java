@@ -108,8 +108,8 @@ final class Offloads {
 
     private boolean accepts(final PlacedReplica replica, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
-        return mailbox != null && mailbox.target(replica) != null && nowMs >= mailbox.failedUntilMs && !replica.isRefusedByDisk()
-            && replica.segment().isReadable();
+        return mailbox != null && mailbox.target(replica) != null && nowMs >= mailbox.failedUntilMs
+            && !replica.isRefusedByDisk() && replica.segment().isReadable();
     }
 
     /**

@@ -7,6 +7,7 @@ import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -35,10 +36,11 @@ final class PageRecords {
         this.space = space;
     }
 
-    /** All complete values, by file. What is being written or rests is none. */
+    /** All complete values: by file, and in each in the order in which they came. What is written or rests is none. */
     List<PageRecord> all() {
         final List<PageRecord> records = new ArrayList<>();
         for (final LentSegment bucket : space.buckets()) {
+            final int first = records.size();
             for (PlacedReplica replica = bucket.first(); replica != null; replica = replica.nextInSegment()) {
                 if (replica.isComplete()) {
                     final ObjectRecord object = replica.owner().record();
@@ -46,6 +48,7 @@ final class PageRecords {
                         object.checksum()));
                 }
             }
+            Collections.reverse(records.subList(first, records.size()));
         }
         return records;
     }

@@ -101,7 +101,8 @@ final class SegmentCommands {
     }
 
     Ack unmountDisk(final UUID clientId, final long nowMs) {
-        offloads.unmount(clientId, ReplicaType.LOCAL_DISK).forEach(replica -> tiers.memory().offloadEnded(replica, false, nowMs));
+        offloads.unmount(clientId, ReplicaType.LOCAL_DISK)
+            .forEach(replica -> tiers.memory().offloadEnded(replica, false, nowMs));
         return tiers.disk().unmount(clientId) ? Ack.OK : Ack.STALE;
     }
 

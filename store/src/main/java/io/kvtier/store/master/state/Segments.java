@@ -171,8 +171,10 @@ final class Segments implements AutoCloseable {
         return false;
     }
 
+    /** What a client lends; the files that all mount are nobody's, whatever a client calls itself. */
     List<LentSegment> of(final UUID clientId) {
-        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)).toList();
+        return mounted.values().stream().filter(segment -> segment.clientId().equals(clientId)
+            && segment.medium() != Medium.DISTRIBUTED_DISK).toList();
     }
 
     /** Hides all that lies in a segment at once; it is gone when it has been swept. */
@@ -180,12 +182,9 @@ final class Segments implements AutoCloseable {
         mounted.remove(segment.id());
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
-        final Totals sums = totals.get(segment.medium());
-        resting.removeIf(replica -> {
-            final boolean there = replica.segment() == segment;
-            sums.resting -= there ? replica.allocated() : 0;
-            return there;
-        });
+        if (resting.removeIf(replica -> replica.segment() == segment)) {
+            totals.get(segment.medium()).resting -= segment.resting();
+        }
         if (segment.gds() == null) {
             placement.remove(segment);
         }
@@ -232,7 +231,7 @@ final class Segments implements AutoCloseable {
     void free(final PlacedReplica replica, final long nowMs) {
         if (replica.restUntilMs() > nowMs && replica.segment().isReadable()) {
             resting.add(replica);
-            totals.get(replica.segment().medium()).resting += replica.allocated();
+            rests(replica, 1);
         } else {
             freeNow(replica);
         }
@@ -247,16 +246,21 @@ final class Segments implements AutoCloseable {
         }
         while (!resting.isEmpty() && resting.peek().restUntilMs() <= nowMs) {
             final PlacedReplica rested = resting.remove();
-            totals.get(rested.segment().medium()).resting -= rested.allocated();
+            rests(rested, -1);
             freeNow(rested);
             woken = true;
         }
         return woken;
     }
 
-    /** Whether ranges or whole segments rest that will be free in time. */
-    boolean hasResting() {
-        return !resting.isEmpty() || nextOpenMs != Long.MAX_VALUE;
+    private void rests(final PlacedReplica replica, final int more) {
+        replica.segment().rests(more);
+        totals.get(replica.segment().medium()).resting += more;
+    }
+
+    /** Whether ranges of a medium, or whole segments, rest that will be free in time. */
+    boolean hasResting(final Medium medium) {
+        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE;
     }
 
     private void freeNow(final PlacedReplica replica) {
@@ -300,7 +304,8 @@ final class Segments implements AutoCloseable {
         final List<SegmentInfo> infos = new ArrayList<>();
         // Clients of earlier versions know no other media than these.
         Stream.concat(mounted.values().stream(), dying.values().stream())
-            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF).forEach(segment -> infos.add(info(segment)));
+            .filter(segment -> segment.medium() == Medium.MEMORY || segment.medium() == Medium.NOF)
+            .forEach(segment -> infos.add(info(segment)));
         return infos;
     }
 

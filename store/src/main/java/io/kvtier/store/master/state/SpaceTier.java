@@ -138,7 +138,12 @@ final class SpaceTier {
 
     /** Whether waiting may help: something holds room, or room rests, that will come free. */
     boolean mayComeFree() {
-        return held > 0 || segments.hasResting();
+        return held > 0 || (only == null ? segments.hasResting(medium) : only.hasResting());
+    }
+
+    /** When the next lease ends here, unless it is prolonged; the end of time when none runs. */
+    long nextLeaseEndMs() {
+        return order.nextLeaseEndMs();
     }
 
     /** The writer is done with a replica: it becomes one of its object's, readable. */
@@ -466,7 +471,8 @@ final class SpaceTier {
 
     /** Frees, or starts to free, enough for an allocation that failed; false when nothing was freed right now. */
     boolean makeRoom(final long size, final long nowMs) {
-        final long wanted = Math.max(size, (long) (ratio * capacity()));
+        // Pages come free when they have rested, so that here nothing ends the loop before it has all that it wants.
+        final long wanted = medium == Medium.DISTRIBUTED_DISK ? size : Math.max(size, (long) (ratio * capacity()));
         final boolean evenSoftPinned = settings.eviction().softPinned();
         final long coming = coming();
         final Evicted evicted = new Evicted();

@@ -11,6 +11,7 @@ import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.MasterStats.Allocations;
 import io.kvtier.store.protocol.MasterStats.EvictionRuns;
+import io.kvtier.store.protocol.MasterStats.GdsTold;
 import io.kvtier.store.protocol.MasterStats.GdsTotals;
 import io.kvtier.store.protocol.MasterStats.Gets;
 import io.kvtier.store.protocol.MasterStats.Hot;
@@ -84,13 +85,15 @@ final class AdminMessages {
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
             d.number(), later(d), group(d, Gets.NONE, r -> new Gets(r.number(), r.number(),
-                r.number(), r.number(), r.number(), r.number(), r.number(), later(r), later(r), later(r), later(r))), runs(d), runs(d),
+                r.number(), r.number(), r.number(), r.number(), r.number(), later(r), later(r), later(r), later(r))),
+            runs(d), runs(d),
             group(d, Allocations.NONE, r -> new Allocations(r.number(), r.number(), later(r))),
             group(d, Promoted.NONE, r -> new Promoted(r.number(), r.number(), r.number(), r.number(), r.number(),
                 group(r, Rejected.NONE, s -> new Rejected(s.number(), s.number(), s.number())))),
             group(d, Probes.NONE, r -> new Probes(r.number(), r.number(), r.number(), later(r))),
             group(d, GdsTotals.NONE, r -> new GdsTotals(r.number(), r.number(), r.number(), r.number(),
-                r.record(GdsMessages::counts))),
+                r.record(GdsMessages::counts), group(r, GdsTold.NONE, t -> new GdsTold(t.record(GdsMessages::work),
+                    t.number(), t.number(), t.number())))),
             group(d, PageTotals.NONE, AdminMessages::pages)));
     }
 
@@ -108,8 +111,11 @@ final class AdminMessages {
     }
 
     private static void gds(final Encoder e, final GdsTotals gds) {
-        GdsMessages.counts(e.array(5).number(gds.storages()).number(gds.capacity()).number(gds.used())
+        GdsMessages.counts(e.array(6).number(gds.storages()).number(gds.capacity()).number(gds.used())
             .number(gds.replicas()), gds.counts());
+        final GdsTold told = gds.told();
+        GdsMessages.work(e.array(4), told.work());
+        e.number(told.values()).number(told.uncertain()).number(told.detours());
     }
 
     /** A number that older writers leave out. */

@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.TaskCommand.DrainStatus;
 import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.TaskCommand.TaskStatus;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.transport.HostDetour;
 import java.util.List;
 
 /** The numbers of all enumerations of the protocol, each counted from 0. Only appended to. */
@@ -51,6 +52,9 @@ final class Numbers {
         Numbering.of(List.of(TaskStatus.PENDING, TaskStatus.PROCESSING, TaskStatus.SUCCESS, TaskStatus.FAILED));
     static final Numbering<DrainStatus> DRAIN_STATUS =
         Numbering.of(List.of(DrainStatus.RUNNING, DrainStatus.SUCCEEDED, DrainStatus.FAILED, DrainStatus.CANCELED));
+    /** A detour of a later version is one that there may be. */
+    static final Numbering<HostDetour> HOST_DETOUR = Numbering.withUnknown(HostDetour.POSSIBLE,
+        List.of(HostDetour.NONE, HostDetour.POSSIBLE, HostDetour.ALWAYS));
 
     private Numbers() {
     }

@@ -42,7 +42,8 @@ public final class WireCodec {
 
     static {
         Stream.of(ObjectMessages.methods(), SegmentMessages.methods(), DiskMessages.methods(), GdsMessages.methods(),
-            PageMessages.methods(), TaskMessages.methods(), AdminMessages.methods()).flatMap(List::stream).forEach(method -> {
+            PageMessages.methods(), TaskMessages.methods(), AdminMessages.methods()).flatMap(List::stream)
+            .forEach(method -> {
                 BY_TYPE.put(method.type(), method);
                 BY_NUMBER.put(method.number(), method);
             });

@@ -198,7 +198,7 @@ public final class OpenFiles implements AutoCloseable {
      * Whether the path of a file leads elsewhere by now, or nowhere. Where the system does not tell, it counts as the
      * same: reading it will show what is wrong.
      */
-    private boolean isReplaced(final Opened one) {
+    boolean isReplaced(final Opened one) {
         try {
             final FileSystemAdapter.Status now = files.status(one.file.path());
             return now == null || !now.identity().equals(one.file.identity());

@@ -1,5 +1,7 @@
 package io.kvtier.store.storage.shared;
 
+import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.hf3fs.Usrbio;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.SharedDiskVariables;
@@ -26,9 +28,16 @@ public final class SharedFileSystems {
         final Supplier<TransferEngine> engine) {
         return switch (kind) {
             case POSIX -> new PosixFileSystem(opener, engine.get());
-            case HF3FS -> throw new StoreException(ErrorCode.INVALID_PARAMS, SharedDiskVariables.FS_TYPE + " is '"
-                + kind.configName() + "', as it is where nothing is said: USRBIO of 3FS is not there in this version; "
-                + "set it to posix (SharedDiskConfig.withFileSystem), which works on a 3FS mounted by FUSE, too");
+            case HF3FS -> {
+                final Availability library = Usrbio.availability();
+                if (!library.available()) {
+                    throw new StoreException(ErrorCode.INVALID_PARAMS, SharedDiskVariables.FS_TYPE + " is '"
+                        + kind.configName() + "', as it is where nothing is said, and USRBIO of 3FS cannot be used: "
+                        + library.reason() + "; " + library.remedy() + ", or set it to posix "
+                        + "(SharedDiskConfig.withFileSystem), which works on a 3FS mounted by FUSE, too");
+                }
+                yield Hf3fsFileSystem.open(new PosixFileSystem(opener, engine.get()), opener);
+            }
         };
     }
 }
