@@ -59,6 +59,7 @@ class FaultyFileTest {
         assertEquals(107, errnoOf(() -> file.write(memory, 0)));
         assertEquals(107, errnoOf(file::sync));
         assertEquals(107, errnoOf(() -> file.preallocate(0, 1)));
+        assertEquals(107, errnoOf(() -> file.punch(0, 1)));
         assertEquals(107, errnoOf(file::size));
         assertEquals(107, errnoOf(file::close));
         assertArrayEquals(content, real.content());

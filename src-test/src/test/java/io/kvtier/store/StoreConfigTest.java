@@ -26,7 +26,8 @@ class StoreConfigTest {
 
         for (final StoreConfig one : List.of(config, config.toBuilder().build())) {
             assertEquals(new StoreConfig.Memory(1 << 20, true, 0.7, 0.3), one.memory());
-            assertEquals(new DiskConfig(Path.of("/disk"), 2 << 20, 0.6, 0.5, false, false, 3, DiskBackend.BUCKET), one.disk());
+            assertEquals(new DiskConfig(Path.of("/disk"), 2 << 20, 0.6, 0.5, false, false, 3, DiskBackend.BUCKET),
+                one.disk());
             assertEquals(new GdsConfig(Path.of("/gds"), 3 << 20, GdsConfig.Mover.GDS, 0.95, 0.85, true, true),
                 one.gds());
             assertFalse(one.isGdsLeftToEnvironment());

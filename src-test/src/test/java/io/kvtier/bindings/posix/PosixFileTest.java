@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -484,14 +485,33 @@ class PosixFileTest {
     }
 
     @Test
+    void shouldGiveBlocksBackAndReadZerosWhereAHoleIs() throws IOException {
+        final byte[] content = PatternBytes.of(3, 1 << 20);
+        Files.write(path, content);
+        try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ_WRITE)) {
+            file.sync();
+            final long before = file.status().allocatedBytes();
+
+            file.punch(256 << 10, 512 << 10);
+
+            file.sync();
+            assertEquals(1 << 20, file.size());
+            assertTrue(file.status().allocatedBytes() <= before - (512 << 10), "no block was given back");
+            Arrays.fill(content, 256 << 10, 768 << 10, (byte) 0);
+            assertArrayEquals(content, Files.readAllBytes(path));
+            assertEquals(22, errnoOf(() -> file.punch(0, 0)));
+        }
+    }
+
+    @Test
     void shouldRefuseEveryCallWhenClosed() throws IOException {
         final PosixFile file = existing("content", OpenMode.READ_WRITE);
         file.close();
 
         final List<Runnable> calls = List.of(() -> file.read(memory("x"), 0), () -> file.write(memory("x"), 0),
             () -> file.readVector(List.of(memory("x")), 0), () -> file.writeVector(List.of(memory("x")), 0), file::sync,
-            file::syncAll, () -> file.preallocate(0, 100), () -> file.resize(0), file::size, file::status,
-            file::identity, () -> file.tryLock(true), () -> Mapping.of(file, 0, 1, false));
+            file::syncAll, () -> file.preallocate(0, 100), () -> file.punch(0, 100), () -> file.resize(0), file::size,
+            file::status, file::identity, () -> file.tryLock(true), () -> Mapping.of(file, 0, 1, false));
         for (final Runnable call : calls) {
             final IllegalStateException e = assertThrows(IllegalStateException.class, call::run);
             assertEquals(path + " is closed", e.getMessage());

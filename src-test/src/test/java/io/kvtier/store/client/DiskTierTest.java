@@ -129,7 +129,8 @@ class DiskTierTest {
     }
 
     private void withTier(final DiskBackend said, final Runnable body) {
-        final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT).diskBackend(said).ioThreads(1)
+        final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT)
+            .diskBackend(said).ioThreads(1)
             .promoteOnHit(false).build();
         final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults),
             Environment.of(Map.of(DiskBackend.VARIABLE, kind.configName())));

@@ -13,7 +13,6 @@ import io.kvtier.kit.LogLines;
 import io.kvtier.kit.NotExercised;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.ConnectConfig;
-import io.kvtier.store.ErrorCode;
 import io.kvtier.store.SharedDiskConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.config.Environment;

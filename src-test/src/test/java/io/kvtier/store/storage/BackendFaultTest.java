@@ -1,8 +1,8 @@
 package io.kvtier.store.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.SharedRegion;
@@ -140,7 +140,7 @@ class BackendFaultTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Call.class, names = {"OPEN", "READ", "WRITE", "SYNC", "PREALLOCATE", "SIZE", "CLOSE", "PUNCH"})
+    @EnumSource(value = Call.class, names = {"OPEN", "READ", "WRITE", "SYNC", "PREALLOCATE", "SIZE", "CLOSE"})
     void shouldHoldWhatItReportedWhenACallFailsWithAnInputOutputError(final Call call) {
         failEach(call, (faults, n) -> faults.failNth(call, n, Errno.EIO));
     }
@@ -149,6 +149,11 @@ class BackendFaultTest {
     @EnumSource(value = Call.class, names = {"OPEN", "WRITE", "SYNC", "PREALLOCATE"})
     void shouldHoldWhatItReportedWhenACallFindsTheDiskFull(final Call call) {
         failEach(call, (faults, n) -> faults.failNth(call, n, Errno.ENOSPC));
+    }
+
+    @Test
+    void shouldHoldWhatItReportedWhenAHoleCannotBeMade() {
+        failEach(Call.PUNCH, (faults, n) -> faults.failNth(Call.PUNCH, n, Errno.EIO));
     }
 
     @Test

@@ -29,9 +29,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @EnumSource(DiskBackend.class)
 class BackendKillTest {
     private static final int UNITS = 64;
-    private static final int ROUNDS = 10;
+    private static final int ROUNDS = Integer.getInteger("kvtier.kill.rounds", 10);
     private static final int MOST_LINES = 300;
-    private static final long SEED = 20_260_731L;
+    private static final long SEED = Long.getLong("kvtier.kill.seed", 20_260_731L);
 
     @Parameter
     private DiskBackend kind;

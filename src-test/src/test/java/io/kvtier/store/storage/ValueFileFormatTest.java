@@ -6,7 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvtier.kit.Commands;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.ReferenceXxh64;
@@ -216,7 +217,7 @@ class ValueFileFormatTest {
     }
 
     @Test
-    void shouldGiveTheBlocksOfARemovedValueBackAndDeleteAnEmptyFile() throws Exception {
+    void shouldGiveTheBlocksOfARemovedValueBackAndDeleteAnEmptyFile() throws IOException {
         final Value large = Value.of("large", 1, 32 * UNIT);
         final Value small = Value.of("small", 1, UNIT);
         final ModelOwner owner = new ModelOwner();
@@ -235,12 +236,12 @@ class ValueFileFormatTest {
     }
 
     /** Bytes that value files take, holes left out. */
-    private long blocks() throws Exception {
+    private long blocks() throws IOException {
         long sum = 0;
-        for (final Path file : valueFiles().values()) {
-            final Commands.Result stat =
-                Commands.run("stat", "-c", "%b", file.toString());
-            sum += 512 * Long.parseLong(stat.output().strip());
+        for (final Path path : valueFiles().values()) {
+            try (PosixFile file = PosixFile.open(path.toString(), OpenMode.READ)) {
+                sum += file.status().allocatedBytes();
+            }
         }
         return sum;
     }

@@ -138,7 +138,8 @@ final class NodeCommand extends ClientCommand {
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
-            .diskBackend(diskBackend).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise).open(insecure);
+            .diskBackend(diskBackend).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
+            .open(insecure);
     }
 
     @Override

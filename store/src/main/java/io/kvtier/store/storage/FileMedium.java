@@ -87,9 +87,12 @@ final class FileMedium implements Medium {
             opened.log().reserve(NOTES_AHEAD);
             medium.clear(opened.values().stream().filter(note -> !note.used())
                 .map(note -> known.get(note.address())).toList());
+            final List<StoredValue> found =
+                opened.values().stream().filter(FileNote::used).map(note -> known.get(note.address())).toList();
+            // Of use for this alone, and one entry a value.
+            known.clear();
             open.stayOpen();
-            return new Opened(medium,
-                opened.values().stream().filter(FileNote::used).map(note -> known.get(note.address())).toList());
+            return new Opened(medium, found);
         }
     }
 
@@ -206,10 +209,10 @@ final class FileMedium implements Medium {
         }
         named.forEach((parent, some) -> {
             try {
-                DurableNames.sync(parent.toAbsolutePath());
+                DurableNames.sync(parent);
                 some.forEach(file -> files.add(finished.get(file)));
             } catch (final RuntimeException e) {
-                files.deleted(parent);
+                files.deletedFrom(parent);
                 some.forEach(file -> file.fail(e));
             }
         });

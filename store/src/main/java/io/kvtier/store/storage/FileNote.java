@@ -34,7 +34,7 @@ record FileNote(boolean used, long address) {
         return new FileNote(true, address);
     }
 
-    /** How notes of certain files are written and read. What is replayed are notes of all their values and no others. */
+    /** How notes of certain files are written and read; what is replayed says something of all their values. */
     static final class Format implements IndexFormat<FileNote, FileNote> {
         private static final int FORMAT_VERSION = 1;
         /** "KVTIERNX". */

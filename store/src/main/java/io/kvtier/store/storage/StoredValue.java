@@ -7,7 +7,7 @@ import io.kvtier.store.ObjectKey;
  *
  * @param key       its name.
  * @param version   distinguishes it from earlier and later values of that name.
- * @param offset    first byte in the extent space.
+ * @param offset    first byte in the extent space; its address in the directory where there are many files.
  * @param size      bytes of the value.
  * @param checksum  XXH64 of the value.
  */

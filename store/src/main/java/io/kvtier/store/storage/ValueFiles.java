@@ -36,7 +36,7 @@ final class ValueFiles {
 
     private ValueFiles(final FileLayout layout, final Path directory) {
         this.layout = layout;
-        this.directory = directory;
+        this.directory = directory.toAbsolutePath();
     }
 
     /**
@@ -52,7 +52,7 @@ final class ValueFiles {
         final FileOpener opener, final boolean whole) {
         final ValueFiles all = new ValueFiles(layout, directory);
         final String unfinished = DurableNames.temporary(Path.of("")).toString();
-        for (final Path path : layout.files(directory)) {
+        for (final Path path : layout.files(all.directory)) {
             final String name = path.toString();
             final long address = layout.address(path);
             if (name.endsWith(unfinished) && layout.address(Path.of(name.substring(0,
@@ -62,7 +62,7 @@ final class ValueFiles {
                 all.add(path, address, storageId, opener);
             }
         }
-        layout.directories(directory).forEach(DurableNames::sync);
+        layout.directories(all.directory).forEach(DurableNames::sync);
         return all;
     }
 
@@ -130,7 +130,7 @@ final class ValueFiles {
     /** Deletes a file without a value that anybody needs, or has that tried again later. */
     void delete(final ValueFile file) {
         try {
-            changed.add(file.path().toAbsolutePath().getParent());
+            changed.add(file.path().getParent());
             DurableNames.deleteIfExists(file.path());
             files.remove(file.address());
             undead.remove(file);
@@ -142,8 +142,8 @@ final class ValueFiles {
     }
 
     /** A file is deleted that is not among these. */
-    void deleted(final Path path) {
-        changed.add(path.toAbsolutePath().getParent());
+    void deletedFrom(final Path parent) {
+        changed.add(parent);
     }
 
     /** Tries again what could not be deleted. */
