@@ -11,8 +11,8 @@ import java.util.List;
 /**
  * GlusterFS of one brick, configured by hand, on a loopback port: no daemon that manages, nothing that other tests
  * could share. Its write-behind and read caches are on, as they are by default. What it is here for: pages that a mount
- * has read stay as they are in that mount's page cache though another mount has overwritten and synced them; direct reads
- * see what is there.
+ * has read stay as they are in that mount's page cache though another mount has overwritten and synced them; direct
+ * reads see what is there.
  */
 public final class GlusterMounts extends SharedMounts {
     private static final String BRICK = """

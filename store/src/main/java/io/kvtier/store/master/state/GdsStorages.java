@@ -17,7 +17,6 @@ import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.store.snapshot.SavedFile;
-import io.kvtier.transport.HostDetour;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
