@@ -37,8 +37,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * A client with a file for GDS replicas dies at every step that leaves it, one run a step: before each call of the
  * master and each change of a file, those that a slice makes too, and in the middle of each write. What it has done and
- * was not told of dies with it, so that after a step is before the next one. Or it lives, and the step fails: a call that does
- * not arrive, or whose answer is lost; a slice of many; a file.
+ * was not told of dies with it, so that after a step is before the next one. Or it lives, and the step fails: a call
+ * that does not arrive, or whose answer is lost; a slice of many; a file.
  *
  * <p>Whoever opens the file next finds whole values that were put, all that must have survived, and nothing that was
  * removed or replaced; and all that the file has belongs to exactly one of them.
