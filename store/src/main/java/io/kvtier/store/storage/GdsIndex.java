@@ -262,8 +262,8 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
     private void makeDurable() {
         final Throwable why = attempt(syncValues);
         if (why != null) {
-            final int given = map.lost();
-            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + given
+            final int count = map.lost();
+            LOG.log(System.Logger.Level.ERROR, "values that were just written could not be made durable; " + count
                 + " of them are given up, because nobody knows which bytes the disk of " + log.path() + " has", why);
             lock.lock();
             try {
