@@ -13,7 +13,6 @@ import io.kvtier.kit.NotExercised;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -27,23 +26,11 @@ final class GdsBenchTest {
     @TempDir
     private Path dir;
 
-    private Map<String, Object> rows(final String rows) throws IOException {
+    private BenchRows rows(final String rows) throws IOException {
         final Map<String, Object> json = CommandRun.of("bench", "gds", "--dir", dir.toString(), "--size", "64M",
             "--seconds", "0.01", "--runs", "1", "--rows", rows, "--json").done().json();
         assertEquals("gds", json.get("bench"));
-        return json;
-    }
-
-    private static List<String> names(final Map<String, Object> json) {
-        final List<String> names = new ArrayList<>();
-        while (json.containsKey("rows." + names.size() + ".row")) {
-            names.add(json.get("rows." + names.size() + ".row").toString());
-        }
-        return names;
-    }
-
-    private static double number(final Map<String, Object> json, final int row, final String field) {
-        return ((Number) json.get("rows." + row + '.' + field)).doubleValue();
+        return new BenchRows(json);
     }
 
     /** What puts and gets from the host goes by io_uring alone. */
@@ -70,21 +57,21 @@ final class GdsBenchTest {
     @Test
     void shouldPutAndGetBatchesOfValuesBesideFio() throws IOException, InterruptedException {
         requireUring();
-        final Map<String, Object> json = rows("^host put 64 KiB|fdatasync|no warm restart|^host get 1 MiB, .* checked");
+        final BenchRows rows = rows("^host put 64 KiB|fdatasync|no warm restart|^host get 1 MiB, .* checked");
         assertEquals(List.of("host put 64 KiB, batch of 32",
             "host put 1 MiB, batch of 32, beside fdatasync each 32", "host put 1 MiB, batch of 32, no warm restart",
-            "host get 1 MiB, batch of 32, checked"), names(json));
+            "host get 1 MiB, batch of 32, checked"), rows.names());
         final boolean fio = Commands.run("sh", "-c", "command -v fio").code() == 0;
         for (int row = 0; row < 4; row++) {
-            assertEquals("MiB/s", json.get("rows." + row + ".unit"));
-            assertEquals(0.9, number(json, row, "goal"));
-            assertTrue(number(json, row, "ours") > 0, json::toString);
+            assertEquals("MiB/s", rows.get(row, "unit"));
+            assertEquals(0.9, rows.number(row, "goal"));
+            assertTrue(rows.number(row, "ours") > 0, rows::toString);
             if (fio) {
-                assertEquals("fio", json.get("rows." + row + ".peer"));
-                assertTrue(number(json, row, "peer_value") > 0, json::toString);
+                assertEquals("fio", rows.get(row, "peer"));
+                assertTrue(rows.number(row, "peer_value") > 0, rows::toString);
             } else {
-                assertEquals("fio (not installed: Debian package fio)", json.get("rows." + row + ".peer"));
-                assertNull(json.get("rows." + row + ".ratio"));
+                assertEquals("fio (not installed: Debian package fio)", rows.get(row, "peer"));
+                assertNull(rows.get(row, "ratio"));
             }
         }
     }
@@ -92,29 +79,29 @@ final class GdsBenchTest {
     @Test
     void shouldShowWhatTheFileAddsToAPut() throws IOException {
         requireUring();
-        final Map<String, Object> json = rows("^time");
-        assertEquals(List.of("time of a put of 1 MiB to memory and file, 1 thread"), names(json));
-        assertEquals("ns", json.get("rows.0.unit"));
+        final BenchRows rows = rows("^time");
+        assertEquals(List.of("time of a put of 1 MiB to memory and file, 1 thread"), rows.names());
+        assertEquals("ns", rows.get(0, "unit"));
         // Shown, and never missed.
-        assertEquals(0, number(json, 0, "goal"));
-        assertTrue(number(json, 0, "ours") > 0 && number(json, 0, "peer_value") > 0, json::toString);
+        assertEquals(0, rows.number(0, "goal"));
+        assertTrue(rows.number(0, "ours") > 0 && rows.number(0, "peer_value") > 0, rows::toString);
     }
 
     @Test
     void shouldSayWhyNothingGoesFromAGpu() throws IOException {
-        final Map<String, Object> json = rows("^gpu .* 1 MiB");
+        final BenchRows rows = rows("^gpu .* 1 MiB");
         assertEquals(List.of("gpu put 1 MiB, batch of 32", "gpu put 1 MiB, batch of 32, beside two steps",
-            "gpu get 1 MiB, batch of 32", "gpu get 1 MiB, batch of 32, beside two steps"), names(json));
+            "gpu get 1 MiB, batch of 32", "gpu get 1 MiB, batch of 32, beside two steps"), rows.names());
         final String why = whyNoGpu();
         for (int row = 0; row < 4; row++) {
-            assertEquals(row % 2 == 0 ? 0.9 : 1, number(json, row, "goal"));
-            final String peer = json.get("rows." + row + ".peer").toString();
+            assertEquals(row % 2 == 0 ? 0.9 : 1, rows.number(row, "goal"));
+            final String peer = rows.text(row, "peer");
             if (why == null) {
-                assertTrue(peer.contains("(not run: ") || number(json, row, "ours") > 0, json::toString);
+                assertTrue(peer.contains("(not run: ") || rows.number(row, "ours") > 0, rows::toString);
             } else {
                 assertTrue(peer.startsWith(row % 2 == 0 ? "cuFile direct (not run: " + why
-                    : "GPU to host to file (not run: " + why), json::toString);
-                assertNull(json.get("rows." + row + ".ours"));
+                    : "GPU to host to file (not run: " + why), rows::toString);
+                assertNull(rows.get(row, "ours"));
             }
         }
     }
