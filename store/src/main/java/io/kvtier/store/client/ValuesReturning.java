@@ -28,7 +28,8 @@ import java.util.UUID;
  */
 final class ValuesReturning {
     private static final System.Logger LOG = System.getLogger(ValuesReturning.class.getName());
-    private static final int PAGE = 4096;
+    /** As many as the master deals with in a millisecond or two. */
+    private static final int PAGE = 1024;
 
     private final UUID clientId;
     private final Master master;
@@ -70,9 +71,9 @@ final class ValuesReturning {
                     page = master.apply(new FetchReturning(clientId, former, page.cursor(), PAGE));
                 }
             }
-        } catch (final StoreException e) {
+        } catch (final RuntimeException e) {
             LOG.log(System.Logger.Level.WARNING, "not all values in memory could be brought back to the master: {0}",
-                e.getMessage());
+                String.valueOf(e));
         } finally {
             memory.letGo();
             end(now);

@@ -27,7 +27,7 @@ import java.util.function.Function;
  */
 public final class Snapshots implements SnapshotService, AutoCloseable {
     private static final Logger LOG = System.getLogger(Snapshots.class.getName());
-    /** About a tenth of a millisecond of the state's time. */
+    /** About half a millisecond of the state's time, however many objects there are. */
     private static final int SLICE_OBJECTS = 1024;
 
     private final Conductor conductor;

@@ -53,7 +53,7 @@ final class Returns {
     void begun(final LentSegment segment, final SegmentAddress formerly) {
         final AwayObjects.Segment former = own(segment.clientId(), formerly);
         if (former != null && segment.medium() == Medium.MEMORY
-            && former.saved().spec().capacity() == segment.capacity()) {
+            && former.saved().spec().capacity() == segment.spec().capacity()) {
             waiting.put(segment.id(), former);
             tiers.segments().openFrom(segment, away.untilMs());
         }
