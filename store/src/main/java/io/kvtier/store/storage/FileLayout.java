@@ -1,6 +1,5 @@
 package io.kvtier.store.storage;
 
-import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -23,10 +22,10 @@ import net.openhft.hashing.LongHashFunction;
  */
 enum FileLayout {
     /** "KVTIERBF": those that were stored together, in one directory. */
-    BUCKET(DiskBackend.BUCKET, FileHeader.Kind.BUCKETS, 0x464252454954564BL, "kv_buckets.header", 500, 256L << 20,
+    BUCKET(FileHeader.Kind.BUCKETS, 0x464252454954564BL, "kv_buckets.header", 500, 256L << 20,
         "([0-9a-f]{16})\\.bucket", 1),
     /** "KVTIERKF": one, in directories by hash of its key. */
-    FILE_PER_KEY(DiskBackend.FILE_PER_KEY, FileHeader.Kind.FILES, 0x464B52454954564BL, "kv_files.header", 1, 0,
+    FILE_PER_KEY(FileHeader.Kind.FILES, 0x464B52454954564BL, "kv_files.header", 1, 0,
         "[0-9a-f]{16}-([0-9a-f]{16})\\.kv", 3);
 
     /** As upstream calls it. */
@@ -35,7 +34,6 @@ enum FileLayout {
     private static final int NIBBLE_MASK = 15;
     private static final int HEX = 16;
 
-    private final DiskBackend backend;
     private final FileHeader.Kind kind;
     private final long magic;
     private final String headerName;
@@ -44,9 +42,8 @@ enum FileLayout {
     private final Pattern name;
     private final int depth;
 
-    FileLayout(final DiskBackend backend, final FileHeader.Kind kind, final long magic, final String headerName,
+    FileLayout(final FileHeader.Kind kind, final long magic, final String headerName,
         final int mostValues, final long mostBytes, final String name, final int depth) {
-        this.backend = backend;
         this.kind = kind;
         this.magic = magic;
         this.headerName = headerName;
@@ -54,10 +51,6 @@ enum FileLayout {
         this.mostBytes = mostBytes;
         this.name = Pattern.compile(name);
         this.depth = depth;
-    }
-
-    DiskBackend backend() {
-        return backend;
     }
 
     /** Of the header of the directory. */
