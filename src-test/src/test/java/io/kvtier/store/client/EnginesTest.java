@@ -110,7 +110,8 @@ class EnginesTest {
         assertEquals(SharedDiskConfig.NONE, Engines.embedded(named, EMBEDDED).sharedDisk());
         final StoreHooks wrong = new StoreHooks(StoreHooks.SYSTEM.clockMs(), FileOpener.POSIX, Environment.of(Map.of(
             "MOONCAKE_DISTRIBUTED_PAGE_MODE", "1", "MOONCAKE_DISTRIBUTED_PAGE_SIZE", "5")));
-        assertTrue(refused(() -> Engines.connected(wrong, PLAIN)).contains("MOONCAKE_DISTRIBUTED_PAGE_SIZE is '5'"));
+        assertTrue(EngineSettings.refused(() -> Engines.connected(wrong, PLAIN))
+            .contains("MOONCAKE_DISTRIBUTED_PAGE_SIZE is '5'"));
     }
 
     @Test
