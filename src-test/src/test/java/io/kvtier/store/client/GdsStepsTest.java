@@ -164,7 +164,8 @@ class GdsStepsTest {
         final Set<ObjectKey> sure = new HashSet<>(durable);
         sure.addAll(rig.versions(ledger.keys(), ReplicaType.MEMORY).keySet());
         final StepsRig.Client client = rig.join(file, Steps.free());
-        try (ConnectedStore store = client.store()) {
+        final ConnectedStore store = client.store();
+        try (store) {
             for (final ObjectKey key : sure) {
                 assertTrue(rig.query(key).found(), () -> key + " is lost");
             }

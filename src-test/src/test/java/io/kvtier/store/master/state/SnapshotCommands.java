@@ -111,6 +111,26 @@ final class SnapshotCommands {
             case 12 -> rig.apply(new DiskCommand.UnmountDisk(client()));
             case 13 -> CLIENTS.forEach(rig::disk);
             case 14 -> rig.settle();
+            case 15, 16, 17 -> actOnTasks(what);
+            case 18 -> unreadable();
+            case 19, 20 -> actOnFiles(what);
+            case 21 -> rig.apply(new AdminCommand.SetQuota("default", 1 + random.nextLong(5 * CAPACITY)));
+            case 22 -> rig.apply(new ObjectCommand.ReplicaClear(client(), List.of(MasterRig.key(key())), ""));
+            case 23, 24, 25 -> startInFile();
+            default -> start();
+        }
+    }
+
+    private void actOnFiles(final int what) {
+        if (what == 19) {
+            rig.apply(new GdsCommand.UnregisterGdsStorage(client(), new UUID(0xF, 1), 3));
+        } else {
+            CLIENTS.forEach(client -> rig.apply(new GdsCommand.RegisterGdsStorage(client, file(client))));
+        }
+    }
+
+    private void actOnTasks(final int what) {
+        switch (what) {
             case 15 -> rig.apply(new TaskCommand.CreateTask(TaskCommand.Kind.COPY, MasterRig.key(key()),
                 memory(client(), null).name(), List.of(memory(client(), null).name())));
             case 16 -> rig.apply(new TaskCommand.FetchTasks(client(), 2)).forEach(task -> {
@@ -118,15 +138,7 @@ final class SnapshotCommands {
                     rig.apply(new TaskCommand.MarkTask(client(), task.id(), random.nextBoolean(), "so it was"));
                 }
             });
-            case 17 -> rig.apply(new TaskCommand.CreateDrain(List.of(memory(client(), null).name())));
-            case 18 -> unreadable();
-            case 19 -> rig.apply(new GdsCommand.UnregisterGdsStorage(client(), new UUID(0xF, 1), 3));
-            case 20 -> CLIENTS.forEach(client ->
-                rig.apply(new GdsCommand.RegisterGdsStorage(client, file(client))));
-            case 21 -> rig.apply(new AdminCommand.SetQuota("default", 1 + random.nextLong(5 * CAPACITY)));
-            case 22 -> rig.apply(new ObjectCommand.ReplicaClear(client(), List.of(MasterRig.key(key())), ""));
-            case 23, 24, 25 -> startInFile();
-            default -> start();
+            default -> rig.apply(new TaskCommand.CreateDrain(List.of(memory(client(), null).name())));
         }
     }
 
