@@ -236,7 +236,8 @@ class ArchitectureTest {
     void shouldKeepTheCommandLinesLibrariesOutOfTheLibrary() {
         check(noClasses().that().resideOutsideOfPackage(COMMAND_LINE)
             .should().dependOnClassesThat(resideInAnyPackage("picocli..", "org.HdrHistogram..", "me.tongfei..")));
-        check(noClasses().that().resideOutsideOfPackages(COMMAND_LINE, ADMIN, "io.kvtier.store.config..")
+        check(noClasses().that().resideOutsideOfPackages(COMMAND_LINE, ADMIN, "io.kvtier.store.config..",
+            "io.kvtier.store.snapshot.files")
             .should().dependOnClassesThat(resideInAnyPackage("com.fasterxml.jackson..")));
         check(noClasses().that().doNotHaveFullyQualifiedName("io.kvtier.store.config.YamlDocument")
             .should().dependOnClassesThat(resideInAnyPackage("org.snakeyaml..")));

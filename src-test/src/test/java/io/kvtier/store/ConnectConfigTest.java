@@ -48,8 +48,8 @@ class ConnectConfigTest {
             assertEquals(new ConnectConfig.Identity("me", "here", "blue"), one.identity());
             assertEquals(new ConnectConfig.Listening("10.0.0.1", "outside"), one.listening());
             assertEquals(new ConnectConfig.Lending(1 << 20, false, "part", 2 << 20), one.lending());
-            assertEquals(new DiskConfig(DISK, 3 << 20, 0.7, 0.6, false, false, 5,
-                DiskBackend.FILE_PER_KEY), one.disk());
+            assertEquals(new DiskConfig(DISK, 3 << 20, 0.7, 0.6, false,
+                new DiskConfig.Files(false, 5, DiskBackend.FILE_PER_KEY)), one.disk());
             assertEquals(new GdsConfig(DISK, 5 << 20, GdsConfig.Mover.GDS, 0.95, 0.85, true, true), one.gds());
             assertFalse(one.isGdsLeftToEnvironment());
             assertEquals(new ConnectConfig.Timeouts(11, 12, 13, 14), one.timeouts());

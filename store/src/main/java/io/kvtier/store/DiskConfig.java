@@ -1,6 +1,7 @@
 package io.kvtier.store;
 
 import java.nio.file.Path;
+import java.util.Objects;
 
 /**
  * How a store uses a disk of its own. Immutable; {@link #NONE} with changes.
@@ -13,17 +14,33 @@ import java.nio.file.Path;
  * @param highWatermark share of it, more than 0 and at most 1, above which values are evicted.
  * @param lowWatermark  share of it, more than 0 and at most the high one, down to which they are.
  * @param promoteOnHit  whether a value that its store reads from it is copied back to memory.
- * @param directIo      whether it goes past the page cache where the file system can.
- * @param ioThreads     platform threads that do blocking disk calls, 1 to 256.
- * @param backend       how values lie in its files; null for what {@link DiskBackend#VARIABLE} says. A directory keeps
- *                      the one that made it.
+ * @param files         how its files are used.
  */
 public record DiskConfig(Path directory, long bytes, double highWatermark, double lowWatermark, boolean promoteOnHit,
-                         boolean directIo, int ioThreads, DiskBackend backend) {
+                         Files files) {
     /** No disk. */
-    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, true, 4, null);
+    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, new Files(true, 4, null));
 
     private static final int MAX_IO_THREADS = 256;
+
+    /**
+     * How files on a disk are used.
+     *
+     * @param directIo  whether they go past the page cache where the file system can.
+     * @param ioThreads platform threads that do blocking disk calls, 1 to 256.
+     * @param backend   how values lie in them; null for what {@link DiskBackend#VARIABLE} says. A directory keeps the
+     *                  one that made it.
+     */
+    public record Files(boolean directIo, int ioThreads, DiskBackend backend) {
+        /**
+         * Validates.
+         *
+         * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
+         */
+        public Files {
+            Setting.between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to " + MAX_IO_THREADS);
+        }
+    }
 
     /**
      * Validates.
@@ -40,7 +57,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
         Setting.watermark("diskHighWatermark", highWatermark);
         Setting.share("diskLowWatermark", lowWatermark, lowWatermark > 0 && lowWatermark <= highWatermark,
             "more than 0 and at most diskHighWatermark (" + highWatermark + ")");
-        Setting.between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to " + MAX_IO_THREADS);
+        Objects.requireNonNull(files, "files");
     }
 
     /**
@@ -51,7 +68,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withRoom(final Path where, final long most) {
-        return new DiskConfig(where, most, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads, backend);
+        return new DiskConfig(where, most, highWatermark, lowWatermark, promoteOnHit, files);
     }
 
     /**
@@ -62,7 +79,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withWatermarks(final double high, final double low) {
-        return new DiskConfig(directory, bytes, high, low, promoteOnHit, directIo, ioThreads, backend);
+        return new DiskConfig(directory, bytes, high, low, promoteOnHit, files);
     }
 
     /**
@@ -72,7 +89,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withPromoteOnHit(final boolean promote) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promote, directIo, ioThreads, backend);
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promote, files);
     }
 
     /**
@@ -82,7 +99,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withDirectIo(final boolean direct) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, direct, ioThreads, backend);
+        return with(new Files(direct, files.ioThreads(), files.backend()));
     }
 
     /**
@@ -92,7 +109,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withIoThreads(final int threads) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, threads, backend);
+        return with(new Files(files.directIo(), threads, files.backend()));
     }
 
     /**
@@ -102,6 +119,10 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withBackend(final DiskBackend kind) {
-        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, directIo, ioThreads, kind);
+        return with(new Files(files.directIo(), files.ioThreads(), kind));
+    }
+
+    private DiskConfig with(final Files use) {
+        return new DiskConfig(directory, bytes, highWatermark, lowWatermark, promoteOnHit, use);
     }
 }

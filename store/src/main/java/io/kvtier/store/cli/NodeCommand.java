@@ -6,6 +6,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.admin.NodeMetrics;
 import io.kvtier.store.client.ConnectedStore;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.GdsVariables;

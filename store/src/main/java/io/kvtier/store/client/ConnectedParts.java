@@ -107,7 +107,7 @@ final class ConnectedParts {
             lentDevices = base.keep(LentDevices.open(clientId, master, config.nof(), hooks.files()),
                 LentDevices::close);
             devices = base.keep(new BlockDevices(master, lentDevices.endpoints(), () -> engines.files(true,
-                config.disk().ioThreads()), staging, config.timeouts().transferMs()), this::closeDevices);
+                config.disk().files().ioThreads()), staging, config.timeouts().transferMs()), this::closeDevices);
             final Exports exports =
                 serves ? base.keep(new Exports(engines.overTcp() ? segmentServer() : null,
                     config.listening().advertised()), Exports::close) : null;

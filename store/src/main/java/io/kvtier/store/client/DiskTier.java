@@ -69,7 +69,8 @@ final class DiskTier implements AutoCloseable {
         this.memory = memory;
         this.counters = counters;
         try (Closings opened = new Closings()) {
-            this.engine = opened.keep(engines.files(settings.disk().directIo(), settings.disk().ioThreads()),
+            this.engine = opened.keep(engines.files(settings.disk().files().directIo(),
+                settings.disk().files().ioThreads()),
                 TransferEngine::close);
             this.backend = opened.keep(StorageBackends.open(backend(settings, engines), new BackendOptions(
                 settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
@@ -85,7 +86,7 @@ final class DiskTier implements AutoCloseable {
     }
 
     private static DiskBackend backend(final DiskSettings settings, final Engines engines) {
-        final DiskBackend said = settings.disk().backend();
+        final DiskBackend said = settings.disk().files().backend();
         return said == null ? DiskBackend.from(engines.environment()) : said;
     }
 

@@ -187,7 +187,7 @@ final class Engines {
                 transports.add(opened.keep(new UringTransport(hooks.files(), UringConfig.DEFAULT, true),
                     Transport::close));
             }
-            transports.add(opened.keep(new PosixTransport(hooks.files(), DiskConfig.NONE.ioThreads(), true),
+            transports.add(opened.keep(new PosixTransport(hooks.files(), DiskConfig.NONE.files().ioThreads(), true),
                 Transport::close));
             final TransferEngine engine =
                 TransferEngine.open(limits().withSelection(Selection.DEFAULT), transports);

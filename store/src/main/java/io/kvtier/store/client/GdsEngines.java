@@ -78,7 +78,7 @@ final class GdsEngines {
     }
 
     private static Transport posix(final StoreHooks hooks) {
-        return new PosixTransport(hooks.files(), DiskConfig.NONE.ioThreads(), true);
+        return new PosixTransport(hooks.files(), DiskConfig.NONE.files().ioThreads(), true);
     }
 
     /** Files by what was asked for; all else as ever. */

@@ -16,6 +16,16 @@ public record SegmentAddress(UUID segmentId, String endpoint, AccessToken access
     public static final int MAX_ENDPOINT_BYTES = 4096;
 
     /**
+     * Whether who may use one may use the other.
+     *
+     * @param other another address.
+     * @return true when the tokens are the same.
+     */
+    public boolean hasTokenOf(final SegmentAddress other) {
+        return accessToken.equals(other.accessToken);
+    }
+
+    /**
      * A segment that only its own process reaches.
      *
      * @param segmentId the segment.

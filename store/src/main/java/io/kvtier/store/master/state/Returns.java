@@ -62,7 +62,7 @@ final class Returns {
     private AwayObjects.Segment own(final UUID clientId, final SegmentAddress former) {
         final AwayObjects.Segment segment = away.segment(former.segmentId());
         return segment != null && segment.saved().clientId().equals(clientId)
-            && segment.saved().spec().address().accessToken().equals(former.accessToken()) ? segment : null;
+            && segment.saved().spec().address().hasTokenOf(former) ? segment : null;
     }
 
     /** Takes back what a client says is there. */

@@ -1,4 +1,4 @@
-package io.kvtier.store.cli;
+package io.kvtier.store.admin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,4 +1,4 @@
-package io.kvtier.store.cli;
+package io.kvtier.store.admin;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -20,7 +20,7 @@ import java.util.function.Supplier;
  * <p><b>Threading:</b> one daemon thread answers, one request after the other. <b>Lifetime:</b> {@link #close()} ends
  * answers under way.
  */
-final class NodeMetrics implements AutoCloseable {
+public final class NodeMetrics implements AutoCloseable {
     private static final String PATH = "/metrics";
     private static final int OK = 200;
     private static final int NOT_FOUND = 404;
@@ -45,7 +45,8 @@ final class NodeMetrics implements AutoCloseable {
      * @return the server.
      * @throws IOException when the port cannot be had.
      */
-    static NodeMetrics start(final int port, final Supplier<StoreStats.SharedDiskStats> stats) throws IOException {
+    public static NodeMetrics start(final int port, final Supplier<StoreStats.SharedDiskStats> stats)
+        throws IOException {
         final NodeMetrics metrics = new NodeMetrics(HttpServer.create(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0), stats);
         metrics.server.setExecutor(metrics.thread);
@@ -54,8 +55,12 @@ final class NodeMetrics implements AutoCloseable {
         return metrics;
     }
 
-    /** Where it listens. */
-    int port() {
+    /**
+     * Where it listens.
+     *
+     * @return the port.
+     */
+    public int port() {
         return server.getAddress().getPort();
     }
 
