@@ -55,7 +55,12 @@ class SharedMountsTest {
             writer.write(bytes('A'), 0);
             try (FileChannel reader = FileChannel.open(mounts.second().resolve("file"))) {
                 assertEquals(0, reader.size(), "not synced, not to be seen");
-                writer.force(true);
+            }
+            writer.force(true);
+            // The other mount believes for a moment what it knows of the file's size.
+            final Path there = mounts.second().resolve("file");
+            Threads.awaitUntil(() -> there.toFile().length() == SIZE, () -> there.toFile().length() + " bytes");
+            try (FileChannel reader = FileChannel.open(there)) {
                 assertEquals('A', firstByte(reader));
             }
         }
