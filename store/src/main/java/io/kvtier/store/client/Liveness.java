@@ -93,7 +93,11 @@ final class Liveness implements AutoCloseable {
         try {
             CompletableFuture.runAsync(this::mount, chores).join();
         } catch (final CompletionException e) {
-            throw e.getCause() instanceof RuntimeException why ? why : e;
+            switch (e.getCause()) {
+                case RuntimeException why -> throw why;
+                case Error why -> throw why;
+                case null, default -> throw e;
+            }
         } finally {
             mounted.incrementAndGet();
             mounting.set(false);
