@@ -142,7 +142,7 @@ final class ExtentAllocatorStress {
     }
 
     private static void explore(final Class<?> scenario) {
-        new ModelCheckingOptions().iterations(7).invocationsPerIteration(250).threads(2).actorsPerThread(3)
+        new ModelCheckingOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
     }
 
@@ -168,7 +168,7 @@ final class ExtentAllocatorStress {
 
     @Test
     void shouldAllocateAndFreePartsOnTheProcessor() {
-        new StressOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
+        new StressOptions().iterations(4).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(2).check(Parts.class);
     }
 

@@ -38,7 +38,7 @@ final class MainTest {
         "nonsense                           | nonsense",
         "--nonsense                         | --nonsense",
         "master --nonsense                  | --nonsense",
-        "master --enable_snapshot           | enable_snapshot is true and there is no snapshot_backup_dir; name a folder",
+        "master --enable_snapshot           | enable_snapshot is true and there is no snapshot_backup_dir",
         "master --rpc_port                  | --rpc_port",
         "master --rpc-port x                | option --rpc_port is 'x'; it must be a whole number from 0 to 65535",
         "master --insecure=perhaps          | option --insecure is 'perhaps'; it must be true or false",
