@@ -32,7 +32,7 @@ class AdmissionStress {
 
     @Test
     void shouldAnswerAsASequentialRunWouldInEveryInterleaving() {
-        new ModelCheckingOptions().threads(2).actorsPerThread(3).iterations(20).invocationsPerIteration(500)
+        new ModelCheckingOptions().threads(2).actorsPerThread(3).iterations(10).invocationsPerIteration(500)
             .sequentialSpecification(Sequential.class).check(Interleavings.class);
     }
 

@@ -100,7 +100,7 @@ final class BitmapPageAllocatorStress {
     }
 
     private static void explore(final Class<?> scenario) {
-        new ModelCheckingOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
+        new ModelCheckingOptions().iterations(4).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(scenario);
     }
 
@@ -121,7 +121,7 @@ final class BitmapPageAllocatorStress {
 
     @Test
     void shouldAnswerAsOneThreadWouldOnTheProcessor() {
-        new StressOptions().iterations(5).invocationsPerIteration(200).threads(2).actorsPerThread(3)
+        new StressOptions().iterations(4).invocationsPerIteration(200).threads(2).actorsPerThread(3)
             .actorsBefore(2).actorsAfter(1).check(Places.class);
     }
 
