@@ -68,11 +68,11 @@ final class PosixSharedFile implements SharedFile {
             throw new IllegalArgumentException("offset is " + offset + "; shared files are written at multiples of "
                 + FileSystemAdapter.BLOCK_BYTES);
         }
-        final WholeBlocks blocks = new WholeBlocks(sources);
+        final BlockRuns blocks = new BlockRuns(sources);
         boolean started = false;
         try {
             final Transfer transfer = engine.newTransfer();
-            for (final WholeBlocks.Run run : blocks.runs()) {
+            for (final BlockRuns.Run run : blocks.runs()) {
                 transfer.write(new BorrowedRegion(run.memory()), 0, run.memory().byteSize(), segment,
                     offset + run.at());
             }

@@ -19,7 +19,7 @@ import java.util.List;
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> closed when nothing uses the runs any more.
  */
-final class WholeBlocks implements AutoCloseable {
+final class BlockRuns implements AutoCloseable {
     private static final long BLOCK = FileSystemAdapter.BLOCK_BYTES;
 
     private final List<Run> runs = new ArrayList<>();
@@ -34,7 +34,7 @@ final class WholeBlocks implements AutoCloseable {
     record Run(long at, MemorySegment memory) {
     }
 
-    WholeBlocks(final List<MemorySegment> pieces) {
+    BlockRuns(final List<MemorySegment> pieces) {
         final long shared = cut(pieces, null);
         if (shared == 0) {
             own = null;
