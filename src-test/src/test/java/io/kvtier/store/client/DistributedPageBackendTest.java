@@ -383,7 +383,7 @@ class DistributedPageBackendTest {
     /** The master gives the pages to others when the time is over. */
     @Test
     void shouldBeginNothingWhenTheTimeToWriteIsOver() {
-        writeMs = 0;
+        writeMs = 1;
         final List<Item> items = items(5);
         final long writes = faults.count(Call.WRITE);
         final List<Result> results = backend.store(items);
@@ -391,6 +391,30 @@ class DistributedPageBackendTest {
         assertTrue(results.getFirst().cause().getMessage().contains("time"), results::toString);
         assertEquals(writes, faults.count(Call.WRITE));
         assertEquals(0, allocatedPages());
+    }
+
+    /** Whose files they are is found out first, which may take long; the master names the values again. */
+    @Test
+    void shouldAskForNothingBeforeItsFilesWereLookedAt() throws IOException {
+        final List<Item> items = items(5);
+        writeMs = 0;
+        assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            assertThrows(StoreException.class, () -> backend.store(items)).code());
+        assertEquals(List.of(), asked);
+        writeMs = WRITE_MS;
+        assertEquals(Collections.nCopies(5, Outcome.STORED), outcomes(backend.store(items)));
+        assertStored(items.getFirst());
+    }
+
+    /** Pages of the next master, of other files, which were asked for while the last one's word still counted. */
+    @Test
+    void shouldWriteToNothingThatAnotherMasterGave() {
+        final List<Item> items = items(5);
+        final long writes = faults.count(Call.WRITE);
+        after = command -> writeMs = 0;
+        assertThrows(StoreException.class, () -> backend.store(items));
+        assertEquals(writes, faults.count(Call.WRITE));
+        assertEquals(0, allocatedPages(), "they are given back");
     }
 
     @Test

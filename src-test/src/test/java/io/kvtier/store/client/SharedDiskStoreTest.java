@@ -31,6 +31,8 @@ import io.kvtier.store.ValueInfo;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.SharedDiskVariables.FileSystem;
 import io.kvtier.store.protocol.PageCommand.GetDistributedPageMapping;
+import io.kvtier.store.protocol.PageCommand.MountDistributedDisk;
+import io.kvtier.store.protocol.PageCommand.UnmountDistributedDisk;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor.DistributedDisk;
 import io.kvtier.store.replica.ReplicaType;
@@ -47,6 +49,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -79,15 +82,24 @@ class SharedDiskStoreTest {
     private Cluster cluster;
 
     private static MasterSettings settings(final PageLayout layout) {
-        return settings(layout, MasterSettings.Pages.OFF.promotion());
+        return settings(layout, "c1");
+    }
+
+    private static MasterSettings settings(final PageLayout layout, final String clusterId) {
+        return settings(layout, clusterId, MasterSettings.Pages.OFF.promotion());
     }
 
     private static MasterSettings settings(final PageLayout layout, final MasterSettings.Promotion promotion) {
+        return settings(layout, "c1", promotion);
+    }
+
+    private static MasterSettings settings(final PageLayout layout, final String clusterId,
+        final MasterSettings.Promotion promotion) {
         final MasterSettings.Pages off = MasterSettings.Pages.OFF;
         return new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), LEASE_MS, true, 1_000,
             new MasterSettings.Liveness(600_000, 30_000, 600_000, 3), MasterSettings.Pins.DEFAULT,
             MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM,
-            new MasterSettings.Pages(layout, "c1", off.highWatermark(), off.ratio(), true, promotion));
+            new MasterSettings.Pages(layout, clusterId, off.highWatermark(), off.ratio(), true, promotion));
     }
 
     @BeforeEach
@@ -192,6 +204,57 @@ class SharedDiskStoreTest {
         assertEquals(1, reads.reads());
         assertEquals(SIZE, reads.readBytes());
         assertEquals(1, reads.openFiles());
+    }
+
+    /** The memory of a client, and what lies in it, has nothing to do with files that are another cluster's. */
+    @Test
+    void shouldKeepWhatItLendsWhereTheNextMasterIsOfAnotherCluster() {
+        final ConnectConfig config = cluster.config().memoryBytes(16 << 20).sharedDisk(shared()).build();
+        final FaultyLink link = new FaultyLink(config);
+        final AtomicInteger mounts = new AtomicInteger();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                mounts.addAndGet(exchange.command() instanceof MountDistributedDisk ? 1 : 0);
+                return exchange.pass();
+            }
+        });
+        try (ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            cluster.restartMaster(settings(layout(), "another"));
+            Threads.awaitUntil(() -> mounts.get() > 1, mounts::get);
+            Threads.awaitUntil(() -> store.masterStats().memoryCapacity() > 0, store::masterStats);
+            put(store, KEY, VALUE);
+            final List<String> addresses = store.addresses();
+            final int before = mounts.get();
+            Threads.awaitUntil(() -> mounts.get() > before + 3, mounts::get);
+            assertEquals(addresses, store.addresses());
+            assertArrayEquals(VALUE, store.getBytes(KEY).orElseThrow());
+            assertEquals(List.of(ReplicaType.MEMORY), tiers(store, KEY), "nothing is written to the other's files");
+        }
+    }
+
+    /** What is wrong with the files is what has to be heard, also when the master is gone meanwhile. */
+    @Test
+    void shouldSayWhyItsFilesWillNotDoThoughTheMasterCannotBeTold() throws IOException {
+        try (ConnectedStore first = reader()) {
+            assertEquals(0, first.stats().objects());
+        }
+        cluster.restartMaster(settings(layout(), "another"));
+        final ConnectConfig config = cluster.config().sharedDisk(shared()).build();
+        final FaultyLink link = new FaultyLink(config);
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (exchange.command() instanceof UnmountDistributedDisk) {
+                    throw new StoreException(ErrorCode.RPC_FAIL, "the master is gone");
+                }
+                return exchange.pass();
+            }
+        });
+        final StoreException refusal =
+            assertThrows(StoreException.class, () -> ConnectedStore.open(config, StoreHooks.SYSTEM, link));
+        assertEquals(ErrorCode.FILE_OPEN_FAIL, refusal.code(), refusal.getMessage());
+        assertTrue(refusal.getMessage().contains("c1"), refusal.getMessage());
     }
 
     @Test

@@ -239,6 +239,9 @@ final class ConnectedParts {
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }
+                if (mounts.takeSharedMissing()) {
+                    chore(chores, mounts::mountShared);
+                }
             }
         };
     }

@@ -128,7 +128,7 @@ final class DistributedPageBackend {
      * @param writer    writes to its files.
      * @param reader    reads them.
      * @param writeMs   milliseconds after which nothing may be written any more, counted from before pages are asked
-     *                  for; as the master said last.
+     *                  for; as the master said last. 0 while it is not known whether the files are its own.
      */
     DistributedPageBackend(final UUID clientId, final Master master, final long pageBytes,
         final DistributedPageWriter writer, final DistributedDiskReader reader, final LongSupplier writeMs) {
@@ -154,7 +154,8 @@ final class DistributedPageBackend {
      *
      * @param items what to store, of any tenants.
      * @return one result an item, in order.
-     * @throws StoreException when the master could not be asked for pages: nothing was written then.
+     * @throws StoreException when the master could not be asked for pages, or the files may not be its own: nothing was
+     *                        written then.
      */
     List<Result> store(final List<Item> items) {
         final List<Result> results = new ArrayList<>(items.size());
@@ -166,6 +167,7 @@ final class DistributedPageBackend {
 
     private List<Result> storeSome(final List<Item> items) {
         // Before they are asked for: from then on the master counts.
+        requireFiles();
         final long until =
             System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ObjectRead.reliableMs(writeMs.getAsLong()));
         final List<PageAllocation> allocations = master.apply(new BatchAllocateDistributedPage(clientId, items.stream()
@@ -185,6 +187,8 @@ final class DistributedPageBackend {
             }
         }
         try {
+            // Once more: another master may have given these pages, of other files.
+            requireFiles();
             write(given, until);
             notifyWritten(given.stream().filter(Pending::isWritten).toList());
         } finally {
@@ -192,6 +196,13 @@ final class DistributedPageBackend {
                 || pending.result.outcome() == Outcome.FAILED).toList());
         }
         return all.stream().map(pending -> pending.result).toList();
+    }
+
+    private void requireFiles() {
+        if (writeMs.getAsLong() == 0) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the shared disk was not looked at for "
+                + "this master yet; the master names again what is to go there");
+        }
     }
 
     /** Null where there are pages. */
@@ -297,11 +308,17 @@ final class DistributedPageBackend {
         final List<PageMapping> mappings =
             master.apply(new BatchGetDistributedPageMapping(wanted.stream().map(Wanted::key).toList()));
         final List<Loading> loading = new ArrayList<>(wanted.size());
-        for (int i = 0; i < wanted.size(); i++) {
-            final PageMapping mapping = i < mappings.size() ? mappings.get(i) : PageMapping.NONE;
-            loading.add(new Loading(wanted.get(i), mapping, begin(wanted.get(i), mapping, timeoutMs)));
+        final List<Long> sizes = new ArrayList<>(wanted.size());
+        try {
+            for (int i = 0; i < wanted.size(); i++) {
+                final PageMapping mapping = i < mappings.size() ? mappings.get(i) : PageMapping.NONE;
+                loading.add(new Loading(wanted.get(i), mapping, begin(wanted.get(i), mapping, timeoutMs)));
+            }
+        } finally {
+            // Also after an error: whatever was begun fills the caller's memory until it has ended.
+            loading.forEach(one -> sizes.add(finish(one)));
         }
-        return loading.stream().map(DistributedPageBackend::finish).toList();
+        return sizes;
     }
 
     private DistributedDiskReader.Read begin(final Wanted wanted, final PageMapping mapping, final long timeoutMs) {

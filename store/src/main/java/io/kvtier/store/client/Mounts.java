@@ -8,8 +8,10 @@ import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.protocol.SegmentCommand.Returning;
 import io.kvtier.store.replica.Locality;
 import io.kvtier.store.replica.SegmentAddress;
+import io.kvtier.transport.RareLog;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * What this client lends to the store, as the master knows it.
@@ -29,6 +31,10 @@ final class Mounts {
     private volatile Locality locality;
     /** What memory was lent as in which values lie that are to be brought back; null when there are none. */
     private SegmentAddress former;
+    /** Everything was lent at least once. */
+    private boolean lent;
+    private final AtomicBoolean sharedMissing = new AtomicBoolean();
+    private final RareLog notes = new RareLog(LOG);
 
     /**
      * What this client has for itself.
@@ -85,13 +91,36 @@ final class Mounts {
         if (own.file() != null) {
             own.file().mount(own.file().isReadByOthers() ? endpoint : "");
         }
-        if (own.shared() != null) {
-            own.shared().mount();
-        }
+        mountShared();
         if (returns) {
             new ValuesReturning(clientId, master, memory, former).bringBack(returning);
             former = null;
         }
+        lent = true;
+    }
+
+    /**
+     * Says that this client has the shared disk. Once everything was lent, a failure is not that of the lending, which
+     * would be done over and over, each time without what lies in memory: it is tried again alone.
+     */
+    void mountShared() {
+        if (own.shared() == null) {
+            return;
+        }
+        try {
+            own.shared().mount();
+        } catch (final StoreException e) {
+            if (!lent || e.code() == ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS) {
+                throw e;
+            }
+            sharedMissing.set(true);
+            notes.warn("this client is without its shared disk, and tries again", e::getMessage);
+        }
+    }
+
+    /** Whether the shared disk could not be had when it was last tried; asked once for each try. */
+    boolean takeSharedMissing() {
+        return sharedMissing.getAndSet(false);
     }
 
     private void mountMemory(final boolean returns) {

@@ -74,6 +74,8 @@ final class SharedDiskTier implements AutoCloseable {
      *                        will not do.
      */
     void mount() {
+        // Another master may answer, which has other files: until these were looked at, nothing is written to them.
+        writeMs = 0;
         final DistributedDiskTerms terms;
         try {
             terms = master.apply(new MountDistributedDisk(clientId, layout()));
@@ -86,18 +88,24 @@ final class SharedDiskTier implements AutoCloseable {
             return;
         }
         if (!terms.clusterId().equals(cluster)) {
-            boolean good = false;
-            try {
-                prepare(terms.clusterId());
-                good = true;
-            } finally {
-                if (!good) {
-                    unmount();
-                }
-            }
+            cluster = null;
+            prepareOrLeave(terms.clusterId());
         }
-        // Not before: until then it is not known whether these are the right files to write to.
         writeMs = terms.writeMs();
+    }
+
+    private void prepareOrLeave(final String name) {
+        try {
+            prepare(name);
+        } catch (final RuntimeException | Error e) {
+            try {
+                unmount();
+            } catch (final StoreException silent) {
+                // Why the files will not do is what somebody has to hear.
+                e.addSuppressed(silent);
+            }
+            throw e;
+        }
     }
 
     private void prepare(final String name) {
@@ -149,7 +157,7 @@ final class SharedDiskTier implements AutoCloseable {
         final Reader.Terms terms, final boolean alone) {
         final ReadReply object = read.object();
         if (cluster == null) {
-            return Move.failed("the master that this client began with has no page mode");
+            return Move.failed("the shared disk was not looked at for this master, or will not do for it");
         }
         if (place.objectSize() != object.size()) {
             return Move.failed("it has " + place.objectSize() + " bytes there, the object " + object.size());
