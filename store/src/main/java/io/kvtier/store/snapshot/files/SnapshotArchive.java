@@ -10,6 +10,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeSet;
 
@@ -186,7 +187,7 @@ public final class SnapshotArchive {
      */
     public void claimTerm(final long claimed) throws IOException {
         try {
-            CheckedText.write(store, TERM, String.format("%019d", claimed));
+            CheckedText.write(store, TERM, String.format(Locale.ROOT, "%019d", claimed));
         } catch (final IOException e) {
             throw new IOException("term " + claimed + " of this master cannot be written to " + store + ", without "
                 + "which a later master might give out its numbers again; let the master write there, or start it "
