@@ -145,6 +145,35 @@ class SnapshotsTest {
         }
     }
 
+    private long term(final long nowMs) throws IOException {
+        return SnapshotPlan.of(archive(), new SnapshotPlan.Terms(true, true, NEVER_MS, NEVER_MS), nowMs).term();
+    }
+
+    /** Those that die before their first snapshot have given out versions of their terms, too. */
+    @Test
+    void shouldBeginATermAboveThoseOfMastersThatTookNoSnapshot() throws IOException {
+        try (MasterServer before = start(NOW_MS - 10_000)) {
+            before.snapshots().take();
+        }
+        long last = NOW_MS - 10_000;
+        for (final long nowMs : List.of(NOW_MS, NOW_MS + 1000, NOW_MS + 120_000, NOW_MS - 1_000_000)) {
+            final long term = term(nowMs);
+            assertTrue(term > last, term + " after " + last);
+            last = term;
+        }
+        assertEquals(NOW_MS - 10_000, archive().list().getFirst().term(), "none of them took one");
+    }
+
+    @Test
+    void shouldNotBeginWhereItsTermCannotBeWritten() throws IOException {
+        // What a blob is written to first is taken by a folder.
+        Files.createDirectories(directory.resolve("c").resolve("term.tmp"));
+
+        final String why = assertThrows(IOException.class, () -> start(NOW_MS)).getMessage();
+        assertTrue(why.startsWith("term " + NOW_MS + " of this master cannot be written to ")
+            && why.contains("let the master write there"), why);
+    }
+
     @Test
     void shouldTakeNoSnapshotsAnyMoreWhenAnotherMasterDoes() throws IOException {
         try (MasterServer old = start(NOW_MS)) {
@@ -190,7 +219,7 @@ class SnapshotsTest {
     @Test
     void shouldSayThatNoSnapshotWasTakenWhenTheFolderIsGone() throws IOException {
         try (MasterServer master = start(NOW_MS)) {
-            Files.delete(directory.resolve("c"));
+            Files.move(directory.resolve("c"), directory.resolve("away"));
             assertThrows(IOException.class, () -> master.snapshots().take());
             Files.createDirectory(directory.resolve("c"));
             assertEquals(1, master.snapshots().take().taken());

@@ -55,22 +55,24 @@ public final class SnapshotPlan {
     }
 
     /**
-     * Looks what there is to begin with, and reads it.
+     * Looks what there is to begin with, reads it, and writes the term there: nobody else gets that any more.
      *
      * @param archive where snapshots are.
      * @param terms   what is wanted.
      * @param nowMs   a wall clock.
      * @return the plan.
-     * @throws IOException when the archive cannot be read, or has only snapshots that a later version wrote.
+     * @throws IOException when the archive cannot be read or written, or has only snapshots that a later version wrote.
      */
     public static SnapshotPlan of(final SnapshotArchive archive, final Terms terms, final long nowMs)
         throws IOException {
         final List<SnapshotId> ids = archive.list();
-        final long lastTerm = ids.isEmpty() ? 0 : ids.getFirst().term();
+        final long lastTerm = Math.max(archive.claimedTerm(), ids.isEmpty() ? 0 : ids.getFirst().term());
         final SnapshotArchive.Restorable best = terms.restores() ? best(archive, nowMs) : null;
         final long lastVersion = best == null ? 0 : best.manifest().lastVersion();
-        return new SnapshotPlan(archive, terms, term(nowMs, lastTerm, lastVersion),
-            best == null ? null : best.snapshot());
+        final long term = term(nowMs, lastTerm, lastVersion);
+        // A master that dies before its first snapshot has given out versions too.
+        archive.claimTerm(term);
+        return new SnapshotPlan(archive, terms, term, best == null ? null : best.snapshot());
     }
 
     private static SnapshotArchive.Restorable best(final SnapshotArchive archive, final long nowMs)

@@ -70,9 +70,9 @@ public final class Snapshots implements SnapshotService, AutoCloseable {
         } catch (final SupersededException e) {
             LOG.log(Logger.Level.ERROR, "no snapshots are taken any more: {0}", e.getMessage());
             return false;
-        } catch (final IOException | RuntimeException e) {
-            LOG.log(Logger.Level.WARNING, "a snapshot could not be taken; the one before still counts, and it is tried "
-                + "again after snapshot_interval_seconds", e);
+        } catch (final IOException | RuntimeException | Error e) {
+            LOG.log(e instanceof Error ? Logger.Level.ERROR : Logger.Level.WARNING, "a snapshot could not be taken; "
+                + "the one before still counts, and it is tried again after snapshot_interval_seconds", e);
             return true;
         }
     }

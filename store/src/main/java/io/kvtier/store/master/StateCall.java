@@ -13,7 +13,7 @@ final class StateCall<T> implements Entry, Uninterrupted.Ending {
     private final Thread thread = Thread.currentThread();
     private final Function<Running, T> work;
     private T result;
-    private RuntimeException failure;
+    private Throwable failure;
     private long nanos;
     private volatile boolean over;
 
@@ -26,7 +26,8 @@ final class StateCall<T> implements Entry, Uninterrupted.Ending {
         final long began = System.nanoTime();
         try {
             result = work.apply(running);
-        } catch (final RuntimeException e) {
+        } catch (final RuntimeException | Error e) {
+            // Whichever thread is at the state, it is that of others; the failure is only for who waits here.
             failure = e;
         }
         nanos = System.nanoTime() - began;
@@ -46,11 +47,18 @@ final class StateCall<T> implements Entry, Uninterrupted.Ending {
         return over;
     }
 
-    /** Waits for the end. */
+    /**
+     * Waits for the end.
+     *
+     * @throws RuntimeException that in which the work ended; an {@link Error} likewise.
+     */
     T await() {
         Uninterrupted.park(this);
-        if (failure != null) {
-            throw failure;
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        if (failure instanceof RuntimeException refusal) {
+            throw refusal;
         }
         return result;
     }

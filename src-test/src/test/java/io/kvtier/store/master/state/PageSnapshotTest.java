@@ -11,6 +11,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
+import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor.DistributedDisk;
 import io.kvtier.store.replica.ReplicaType;
@@ -62,6 +63,62 @@ class PageSnapshotTest {
             assertTrue(rig.exists("k"));
             assertEquals(List.of("d", "k"), rig.snapshot().objects().stream().map(object -> object.key().key()).sorted()
                 .toList());
+        }
+    }
+
+    /** Where a snapshot has a value. */
+    private static List<ReplicaType> saved(final Snapshot snapshot, final String key) {
+        return snapshot.objects().stream().filter(object -> object.key().key().equals(key))
+            .flatMap(object -> object.replicas().stream()).map(Replica::type).toList();
+    }
+
+    @Test
+    void shouldNotSaveAgainWhatIsNoMoreInTheFiles() {
+        final Snapshot first;
+        final Snapshot second;
+        try (PageRig pages = new PageRig(settings())) {
+            pages.sharedAlone(ALICE, "d", 1);
+            pages.shared(ALICE, "k", 2);
+            first = pages.rig.snapshot();
+        }
+        try (MasterRig rig = MasterRig.restored(settings(), first, WAIT_MS)) {
+            rig.remove("k", true);
+            rig.remove("d", true);
+            rig.settle();
+            assertFalse(rig.exists("k") || rig.exists("d"));
+            second = rig.snapshot();
+        }
+        assertEquals(List.of(), saved(second, "d"), "it was in the files alone");
+        assertEquals(List.of(ReplicaType.MEMORY), saved(second, "k"), "its memory may come back, unless it is removed");
+        try (MasterRig next = MasterRig.restored(settings(), second, WAIT_MS)) {
+            assertFalse(next.exists("k") || next.exists("d"));
+            assertEquals(List.of(), next.state().pageRecords());
+        }
+    }
+
+    /** The pages of values that were removed after the restore are those of others by the next snapshot. */
+    @Test
+    void shouldBeginWithASnapshotOfPagesThatAnotherValueHasNow() {
+        final Snapshot second;
+        try (MasterRig rig = MasterRig.restored(settings(), snapshot(), WAIT_MS * 1000)) {
+            rig.remove("k", true);
+            rig.remove("d", true);
+            rig.memory(ALICE, "alice", 256 * PAGE);
+            rig.advance(MasterRig.RELEASE_MS + MasterRig.LEASE_MS);
+            rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT));
+            for (int i = 0; i < PageRig.BUCKETS * PageRig.PAGES; i++) {
+                final long version = rig.put(ALICE, "new" + i, PAGE);
+                final var pages = rig.apply(new PageCommand.AllocateDistributedPage(ALICE,
+                    new PageCommand.PageRequest(MasterRig.key("new" + i), version, PAGE, 0)));
+                rig.apply(new PageCommand.NotifyDistributedDiskSuccess(ALICE, List.of(new PageCommand.StoredPages(
+                    MasterRig.key("new" + i), version, pages.replicaId(), PageRig.SUM))));
+            }
+            second = rig.snapshot();
+        }
+        try (MasterRig next = MasterRig.restored(settings(), second, WAIT_MS)) {
+            assertEquals(PageRig.BUCKETS * PageRig.PAGES, next.state().pageRecords().size());
+            assertFalse(next.exists("k") || next.exists("d"));
+            assertTrue(next.exists("new0"));
         }
     }
 

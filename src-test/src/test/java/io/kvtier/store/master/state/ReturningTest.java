@@ -15,6 +15,7 @@ import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
 import io.kvtier.store.protocol.SegmentCommand.Returning;
 import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
+import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
@@ -139,6 +140,24 @@ class ReturningTest {
 
         assertEquals(List.of(false), give(ids, false), "the time to come back is over");
         assertEquals(Returning.NONE, fetch(MasterRig.ALICE, FORMER));
+        assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+    }
+
+    /** Memory that is the same as before rests for a lease: others may still write there who were sent there. */
+    @Test
+    void shouldNotOpenASegmentBeforeItHasRestedWhenTheTimeToComeBackIsOver() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+        rig.ping(MasterRig.ALICE, "h");
+        rig.passAlive(WAIT_MS - 1);
+        final SegmentSpec fresh = SnapshotCommands.memory(MasterRig.ALICE, NOW);
+        rig.apply(new Mount(MasterRig.ALICE, new SegmentSpec(fresh.name(), fresh.medium(), fresh.capacity(),
+            fresh.unit(), NOW, false), FORMER));
+
+        rig.passAlive(1);
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.ALICE, "new", 10));
+        rig.passAlive(MasterRig.LEASE_MS - 1);
         assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
     }
 

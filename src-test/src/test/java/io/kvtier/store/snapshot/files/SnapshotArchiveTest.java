@@ -98,6 +98,52 @@ class SnapshotArchiveTest {
     }
 
     @Test
+    void shouldKeepTheTermBesideTheSnapshots() throws IOException {
+        assertEquals(0, archive.claimedTerm());
+        archive.claimTerm(1_796_000_000_000L);
+        for (int i = 0; i < 5; i++) {
+            write();
+        }
+
+        assertEquals(1_796_000_000_000L, archive.claimedTerm());
+        assertEquals(2, archive.list().size(), "of which the last two are kept");
+        archive.claimTerm(1_796_000_000_001L);
+        assertEquals(1_796_000_000_001L, archive.claimedTerm());
+        assertEquals("0000001796000000001",
+            new String(store.blobs().get("term"), StandardCharsets.UTF_8).lines().findFirst().orElseThrow());
+    }
+
+    @Test
+    void shouldRefuseATermThatIsDamaged() throws IOException {
+        archive.claimTerm(1_796_000_000_000L);
+        final byte[] whole = store.blobs().get("term");
+        for (int at = 0; at < whole.length; at++) {
+            final byte[] damaged = whole.clone();
+            damaged[at] ^= (byte) (1 << at % 8);
+            store.blobs().put("term", damaged);
+            final String why = assertThrows(IOException.class, archive::claimedTerm).getMessage();
+            assertTrue(why.contains("term is damaged") && why.contains("delete that file"), why);
+        }
+    }
+
+    @Test
+    void shouldRefuseATermThatIsNone() throws IOException {
+        for (final String line : List.of("", "1796000000000", "9999999999999999999", "-000001796000000000")) {
+            CheckedText.write(store, "term", line);
+            final String why = assertThrows(IOException.class, archive::claimedTerm).getMessage();
+            assertTrue(why.contains("term has ") && why.contains("delete that file"), why);
+        }
+    }
+
+    @Test
+    void shouldSayThatTheTermCannotBeWritten() {
+        store.failAfter(1);
+
+        final String why = assertThrows(IOException.class, () -> archive.claimTerm(5)).getMessage();
+        assertTrue(why.startsWith("term 5 of this master cannot be written") && why.contains("the store is full"), why);
+    }
+
+    @Test
     void shouldReadManyObjectsInManyChunks() throws IOException {
         final List<SavedObject> objects = new ArrayList<>();
         final SavedObject sample = SnapshotSamples.objects().getFirst();

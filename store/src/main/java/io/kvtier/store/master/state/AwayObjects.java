@@ -19,10 +19,13 @@ import java.util.UUID;
  *
  * <p>Nothing is taken out of here but everything at once, when the time to come back is over: whether a version may
  * still come back is known from {@link RemovedVersions} and from the version that a key has now. So it is immutable,
- * and the next snapshot has it too, for the price of a reference. Replicas of types that this version does not know
+ * and the next snapshot has it too, for the price of a reference. What lies in the shared files is not for the next
+ * snapshot: it is there from the beginning, as records of the catalogue, and its pages may be another value's since;
+ * here is only what else the snapshot has of such an object. Replicas of types that this version does not know
  * stay beyond that time, so that a later version finds them in the next snapshot.
  */
 final class AwayObjects {
+    /** With the replicas that may come back. */
     private List<SavedObject> objects = List.of();
     /** Those with replicas of unknown types. */
     private List<SavedObject> unknown = List.of();
@@ -59,14 +62,15 @@ final class AwayObjects {
     /** Takes a snapshot; what is not back by then is forgotten. Takes its time, before the first command. */
     void restore(final Snapshot snapshot, final long until) {
         untilMs = until;
-        objects = snapshot.objects();
-        byKey = HashMap.newHashMap(objects.size());
+        objects = new ArrayList<>(snapshot.objects().size());
+        byKey = HashMap.newHashMap(snapshot.objects().size());
         segments = new HashMap<>();
         snapshot.head().segments().forEach(segment -> segments.put(segment.spec().address().segmentId(),
             new Segment(segment, new ArrayList<>())));
         unknown = new ArrayList<>();
-        for (final SavedObject object : objects) {
+        for (final SavedObject object : snapshot.objects()) {
             byKey.put(object.key(), object);
+            keep(object);
             final List<Replica> strange = new ArrayList<>();
             for (final Replica replica : object.replicas()) {
                 if (replica.descriptor() instanceof ReplicaDescriptor.Memory memory) {
@@ -85,6 +89,17 @@ final class AwayObjects {
         }
         segments.values().forEach(segment ->
             segment.lying().sort((a, b) -> Long.compare(a.replicaId(), b.replicaId())));
+    }
+
+    /** Keeps for the next snapshot what the state does not have at once. */
+    private void keep(final SavedObject object) {
+        final List<Replica> away = object.replicas().stream()
+            .filter(replica -> !(replica.descriptor() instanceof ReplicaDescriptor.DistributedDisk)).toList();
+        if (away.size() == object.replicas().size()) {
+            objects.add(object);
+        } else if (!away.isEmpty()) {
+            objects.add(object.withReplicas(away));
+        }
     }
 
     /** The time is over. */
@@ -121,7 +136,7 @@ final class AwayObjects {
         return segments.values().stream().filter(segment -> !segment.lying().isEmpty()).map(Segment::saved).toList();
     }
 
-    /** Objects that may come back, those among them that have. */
+    /** Objects of which something may come back, those among them that have. */
     long size() {
         return objects.size();
     }

@@ -92,6 +92,7 @@ final class ObjectCatalogue {
         }
         copies.before(entry);
         buckets[index].remove(entry.key());
+        copies.removed(entry);
         size--;
         if (buckets[index].isEmpty()) {
             buckets[index] = null;

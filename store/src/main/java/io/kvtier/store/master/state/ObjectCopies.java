@@ -51,9 +51,16 @@ final class ObjectCopies {
         if (bucket == NONE || ObjectCatalogue.bucketOf(entry.key()) < bucket) {
             return;
         }
-        // One that is not in the catalogue (any more, or yet) was passed when it left, or cannot be read.
-        if (passed.add(entry)) {
+        // One that is not in the catalogue (any more, or yet) was copied before it left, or cannot be read.
+        if (catalogue.find(entry.key()) == entry && passed.add(entry)) {
             copy(entry, ahead);
+        }
+    }
+
+    /** An entry has left the catalogue, so that the walk does not come to it; {@link #before} has copied it. */
+    void removed(final ObjectEntry entry) {
+        if (bucket != NONE) {
+            passed.remove(entry);
         }
     }
 
@@ -62,6 +69,11 @@ final class ObjectCopies {
         if (bucket != NONE && ObjectCatalogue.bucketOf(entry.key()) >= bucket) {
             passed.add(entry);
         }
+    }
+
+    /** How many entries are remembered: at most those that are in the catalogue. */
+    int passed() {
+        return passed.size();
     }
 
     /** The next part. */

@@ -55,7 +55,8 @@ final class Returns {
         if (former != null && segment.medium() == Medium.MEMORY
             && former.saved().spec().capacity() == segment.spec().capacity()) {
             waiting.put(segment.id(), former);
-            tiers.segments().openFrom(segment, away.untilMs());
+            // The rest of memory that others may still be at is not over because the time to come back is.
+            tiers.segments().openFrom(segment, Math.max(away.untilMs(), segment.restedAtMs()));
         }
     }
 

@@ -10,6 +10,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeSet;
 
@@ -22,6 +23,7 @@ import java.util.TreeSet;
  */
 public final class SnapshotArchive {
     static final String LATEST = "latest";
+    static final String TERM = "term";
 
     private final SnapshotStore store;
     private final String clusterId;
@@ -147,6 +149,49 @@ public final class SnapshotArchive {
         } catch (final RuntimeException e) {
             // Its checksums are right, so that somebody has written it like this.
             throw new SnapshotFormatException(id.payload() + " cannot be understood: " + e.getMessage(), false, e);
+        }
+    }
+
+    /**
+     * The term that {@link #claimTerm} wrote last, of a master that may have taken no snapshot.
+     *
+     * @return the term; 0 when none was written.
+     * @throws IOException when it cannot be read or is damaged: what that master gave out is not known then.
+     */
+    public long claimedTerm() throws IOException {
+        try {
+            final String line = CheckedText.read(store, TERM);
+            if (line.matches("\\d{19}")) {
+                return Long.parseLong(line);
+            }
+            throw unknownTerm(TERM + " has no term in its first line, but '" + line + "'", null);
+        } catch (final NoSuchFileException e) {
+            return 0;
+        } catch (final SnapshotFormatException e) {
+            throw unknownTerm(e.getMessage(), e);
+        } catch (final NumberFormatException e) {
+            throw unknownTerm(TERM + " has a number in its first line that is too large for a term", e);
+        }
+    }
+
+    private IOException unknownTerm(final String why, final Exception cause) {
+        return new IOException("it is not known which term the last master in " + store + " had, so that its numbers "
+            + "might be given out again: " + why + "; delete that file when this machine's clock is right", cause);
+    }
+
+    /**
+     * Makes durable that a master has a term, before it gives out the first number of that term.
+     *
+     * @param claimed the term, above all before, not negative.
+     * @throws IOException when it is not known to be durable, in words for who starts the master.
+     */
+    public void claimTerm(final long claimed) throws IOException {
+        try {
+            CheckedText.write(store, TERM, String.format(Locale.ROOT, "%019d", claimed));
+        } catch (final IOException e) {
+            throw new IOException("term " + claimed + " of this master cannot be written to " + store + ", without "
+                + "which a later master might give out its numbers again; let the master write there, or start it "
+                + "without snapshots: " + e, e);
         }
     }
 
