@@ -88,6 +88,11 @@ final class ValueFiles {
         return found;
     }
 
+    /** No file that is new from now on has this address in it. */
+    void beginBehind(final long address) {
+        next = Math.max(next, Math.ceilDiv(address + 1, DataFile.UNIT_BYTES) * DataFile.UNIT_BYTES);
+    }
+
     /** A range of the space for a new file. */
     long take(final long length) {
         final long address = next;
