@@ -15,6 +15,7 @@ import io.kvtier.store.storage.StorageBackend.ReadLease;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
+import io.kvtier.transport.Transport;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.file.PosixTransport;
 import io.kvtier.transport.memory.MemoryTransport;
@@ -22,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.agrona.CloseHelper;
 
 /** A backend with the engine that moves its bytes, and values in and out of memory of its own. Thread-safe. */
@@ -66,14 +68,19 @@ final class BackendRig implements AutoCloseable {
         }
 
         BackendRig open() {
-            return new BackendRig(this);
+            return open(UnaryOperator.identity());
+        }
+
+        /** With what is put around the transport of the files. */
+        BackendRig open(final UnaryOperator<Transport> around) {
+            return new BackendRig(this, around);
         }
     }
 
-    private BackendRig(final Setup setup) {
+    private BackendRig(final Setup setup, final UnaryOperator<Transport> around) {
         engine = TransferEngine.open(new TransferConfig(SLICE_BYTES, CLOSE_TIMEOUT_MS),
-            List.of(new MemoryTransport(), new PosixTransport(setup.files(), setup.ioThreads(),
-                setup.direct())));
+            List.of(new MemoryTransport(), around.apply(new PosixTransport(setup.files(), setup.ioThreads(),
+                setup.direct()))));
         try {
             backend = setup.opening().open(setup, engine);
         } catch (final RuntimeException e) {

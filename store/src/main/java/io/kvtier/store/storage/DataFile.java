@@ -98,11 +98,15 @@ final class DataFile implements AutoCloseable {
         }
     }
 
+    /** Waits for a write; one that may go on all the same has its value keep its place. */
     static void await(final Transfer transfer, final PendingStore pending) {
         try {
             transfer.await();
         } catch (final RuntimeException e) {
             pending.fail(Outcome.FAILED, e);
+        }
+        if (!transfer.isSettled()) {
+            pending.lose();
         }
     }
 

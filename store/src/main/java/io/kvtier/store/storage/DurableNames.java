@@ -1,5 +1,6 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.store.ErrorCode;
@@ -8,10 +9,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
 
 /** Names in a directory: changes of them that survive a crash. */
 final class DurableNames {
     private static final String TEMPORARY_SUFFIX = ".tmp";
+    private static final System.Logger LOG = System.getLogger(DurableNames.class.getName());
 
     private DurableNames() {
     }
@@ -62,11 +67,32 @@ final class DurableNames {
         }
     }
 
-    /** Makes one directory durably, in one that exists; what was there stays. */
-    static void addDirectory(final Path directory) {
-        if (!Files.isDirectory(directory)) {
-            createDirectory(directory);
-            sync(directory.toAbsolutePath().getParent());
+    /**
+     * As {@link #createDirectory}; afterwards a crash finds what was made. One that was there may lie in a directory
+     * that this process may not read, or of a file system that has no sync of one: it is left at a warning then.
+     *
+     * @param directory which.
+     * @param sync      makes the names in a directory durable, or throws.
+     */
+    static void createDurably(final Path directory, final Consumer<Path> sync) {
+        final Path absolute = directory.toAbsolutePath().normalize();
+        final boolean there = Files.isDirectory(absolute);
+        final List<Path> parents = new ArrayList<>();
+        for (Path at = absolute; at.getParent() != null; at = at.getParent()) {
+            parents.add(at.getParent());
+            if (Files.isDirectory(at.getParent())) {
+                break;
+            }
+        }
+        createDirectory(absolute);
+        try {
+            parents.forEach(sync);
+        } catch (final NativeException e) {
+            if (!there) {
+                throw e;
+            }
+            LOG.log(System.Logger.Level.WARNING, "it could not be made sure that a power failure leaves directory {0}, "
+                + "which was there: {1}", absolute, e.getMessage());
         }
     }
 }

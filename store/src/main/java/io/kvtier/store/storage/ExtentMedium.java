@@ -16,6 +16,8 @@ import org.agrona.CloseHelper;
  * survive.
  */
 final class ExtentMedium implements Medium {
+    private static final System.Logger LOG = System.getLogger(ExtentMedium.class.getName());
+
     private final ExtentAllocator allocator;
     private final DataFile data;
     private final IndexLog<IndexRecord, StoredValue> log;
@@ -91,6 +93,13 @@ final class ExtentMedium implements Medium {
 
     @Override
     public void giveBack(final PendingStore pending) {
+        if (pending.isLost()) {
+            // A device may write there at any time: it is nobody else's, and counts as taken, until this is closed.
+            LOG.log(System.Logger.Level.WARNING, "{0} bytes of the disk are out of use until the next start: nothing "
+                + "is heard of a write of {1}, which may still go on", DataFile.extentBytes(pending.size()),
+                pending.key());
+            return;
+        }
         allocator.free(pending.offset(), DataFile.extentBytes(pending.size()));
     }
 

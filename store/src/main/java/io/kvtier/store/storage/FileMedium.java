@@ -78,8 +78,10 @@ final class FileMedium implements Medium {
         final Path path = directory.resolve(NOTES_NAME);
         final ValueFiles files = ValueFiles.read(layout, directory, storageId, opener, Files.exists(path));
         final NavigableMap<Long, StoredValue> known = files.found();
-        final IndexLog.Opened<FileNote, FileNote> opened =
-            IndexLog.open(path, new FileNote.Format(known), storageId, 0, opener);
+        final FileNote.Format format = new FileNote.Format(known);
+        final IndexLog.Opened<FileNote, FileNote> opened = IndexLog.open(path, format, storageId, 0, opener);
+        // Notes of files that are gone may still be there: no new value may have an address that they name.
+        files.beginBehind(format.highest());
         try (Closings open = new Closings()) {
             open.keep(opened.log(), IndexLog::close);
             final FileMedium medium =

@@ -44,6 +44,7 @@ record FileNote(boolean used, long address) {
         private static final int BODY_BYTES = 1 + Long.BYTES;
 
         private final NavigableMap<Long, StoredValue> known;
+        private Everything replayed;
 
         /**
          * Of the values that the files name.
@@ -94,7 +95,13 @@ record FileNote(boolean used, long address) {
 
         @Override
         public Replay<FileNote, FileNote> replay() {
-            return new Everything(known);
+            replayed = new Everything(known);
+            return replayed;
+        }
+
+        /** The highest address that a note which was replayed names; 0 when none was. */
+        long highest() {
+            return replayed == null ? 0 : replayed.highest;
         }
     }
 
@@ -105,6 +112,7 @@ record FileNote(boolean used, long address) {
         private final Set<Long> used = new LinkedHashSet<>();
         /** Files behind this have come since the order of use was noted. */
         private long noted;
+        private long highest;
 
         Everything(final NavigableMap<Long, StoredValue> known) {
             this.known = known;
@@ -112,6 +120,7 @@ record FileNote(boolean used, long address) {
 
         @Override
         public void apply(final FileNote next) {
+            highest = Math.max(highest, next.address);
             if (next.used) {
                 used.remove(next.address);
                 used.add(next.address);

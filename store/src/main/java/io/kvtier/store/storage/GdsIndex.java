@@ -1,7 +1,9 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.bindings.NativeException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.transport.RareLog;
 import io.kvtier.transport.Uninterrupted;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +37,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class GdsIndex implements ExtentJournal, AutoCloseable {
     private static final System.Logger LOG = System.getLogger(GdsIndex.class.getName());
 
+    private final RareLog complaints = new RareLog(LOG);
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ExtentMap map;
@@ -276,8 +279,7 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
     }
 
     private void write(final List<StoredExtent> values, final List<ExtentEntry> gone) {
-        if (log.isDamaged() || log.isWorthRewriting()) {
-            log.rewrite(map.durable());
+        if ((log.isDamaged() || log.isWorthRewriting()) && rewritten()) {
             return;
         }
         final List<ExtentRecord> records = new ArrayList<>(values.size() + gone.size());
@@ -287,6 +289,20 @@ final class GdsIndex implements ExtentJournal, AutoCloseable {
         if (!records.isEmpty()) {
             log.append(records);
             log.sync();
+        }
+    }
+
+    /** Whether the log was; false when it was not and the old one takes more, on a full disk, say. */
+    private boolean rewritten() {
+        try {
+            log.rewrite(map.durable());
+            return true;
+        } catch (final NativeException | StoreException e) {
+            if (log.isDamaged()) {
+                throw e;
+            }
+            complaints.warn("index " + log.path() + " could not be rewritten and grows", e::getMessage);
+            return false;
         }
     }
 

@@ -3,6 +3,8 @@ package io.kvtier.store.storage;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.BlockIo;
+import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
@@ -91,7 +93,8 @@ final class IndexLog<R, V> implements AutoCloseable {
     }
 
     /**
-     * Opens a log and reads it, or makes an empty one; either way it is written anew.
+     * Opens a log and reads it, or makes an empty one; either way it is written anew. One that is there is gone on with
+     * as it is where the disk is full: who opens it may have room to give back.
      *
      * @param path       where.
      * @param format     of its records.
@@ -108,9 +111,47 @@ final class IndexLog<R, V> implements AutoCloseable {
         final long generation, final FileOpener opener) {
         final IndexLog<R, V> log = new IndexLog<>(path, format, storageId, generation, opener);
         DurableNames.deleteIfExists(DurableNames.temporary(log.path));
-        final List<V> values = Files.exists(log.path) ? log.read() : List.of();
-        log.rewrite(values);
+        final boolean there = Files.exists(log.path);
+        final List<V> values = there ? log.read() : List.of();
+        try {
+            log.rewrite(values);
+        } catch (final ErrnoException e) {
+            if (!there || log.damaged || e.errno() != Errno.ENOSPC && e.errno() != Errno.EDQUOT) {
+                throw e;
+            }
+            LOG.log(System.Logger.Level.WARNING, "index log {0} could not be rewritten and is gone on with as it is, "
+                + "until there is room on the disk: {1}", log.path, e.getMessage());
+            log.keepOld();
+        }
         return new Opened<>(log, values);
+    }
+
+    /**
+     * Goes on with the file that was read. What of it the disk has is unknown, since another process may have died
+     * writing it: all of it is written over in place, which takes no room, the records with themselves and what follows
+     * them with zeros, so that nothing of it is taken for a record behind one that is appended.
+     */
+    private void keepOld() {
+        final BlockFile old = opener.open(path.toString(), OpenMode.READ_WRITE);
+        boolean done = false;
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment window = arena.allocate(WINDOW_BYTES);
+            long at = 0;
+            for (long read = BlockIo.readFully(old, window, at); read > 0; read = BlockIo.readFully(old, window, at)) {
+                final long records = Math.clamp(end - at, 0, read);
+                window.asSlice(records, read - records).fill((byte) 0);
+                BlockIo.writeFully(old, window.asSlice(0, read), at);
+                at += read;
+            }
+            old.sync();
+            zeroedEnd = at;
+            file = old;
+            done = true;
+        } finally {
+            if (!done) {
+                old.close();
+            }
+        }
     }
 
     /**
@@ -176,13 +217,12 @@ final class IndexLog<R, V> implements AutoCloseable {
     }
 
     /**
-     * Replaces the log by one that has only these values, durably.
+     * Replaces the log by one that has only these values, durably. Where that fails before the new one has taken the
+     * place of the old one, the old one is as it was, damaged or not.
      *
      * @param values the live ones, in the order in which they shall be read again.
      */
     void rewrite(final Collection<V> values) {
-        // Until the rename is durable nobody knows which of the two files a crash would leave.
-        damaged = true;
         final Path temporary = DurableNames.temporary(path);
         DurableNames.deleteIfExists(temporary);
         final BlockFile fresh = opener.open(temporary.toString(), OpenMode.CREATE_NEW);
@@ -191,6 +231,9 @@ final class IndexLog<R, V> implements AutoCloseable {
             writeHeader(fresh);
             final long freshEnd = write(fresh, HEADER_BYTES, values.stream().map(format::stored).toList());
             fresh.sync();
+            // Until the rename is durable nobody knows which of the two files a crash would leave. Before it the old
+            // log is as good as it was: on a full disk it is gone on with.
+            damaged = true;
             DurableNames.rename(temporary, path);
             done = true;
             final BlockFile old = file;
@@ -221,6 +264,7 @@ final class IndexLog<R, V> implements AutoCloseable {
             final MemorySegment window = arena.allocate(WINDOW_BYTES);
             checkHeader(fill(old, window, 0));
             final long readEnd = replay(old, window, replay);
+            end = readEnd;
             if (readEnd < old.size() && !endsInZeros(fill(old, window, readEnd))) {
                 LOG.log(System.Logger.Level.WARNING, "index log {0}: the last {1} bytes were not written whole and are "
                     + "left out", path, old.size() - readEnd);

@@ -7,6 +7,7 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.IoThreads;
+import io.kvtier.transport.RareLog;
 import io.kvtier.transport.Transfer;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,7 @@ final class IndexedBackend implements StorageBackend {
     private final StoredIndex index;
     private final List<StoredValue> recovered;
     private final IoThreads logThread = new IoThreads("kvtier-index", LOG_THREADS, LOG_QUEUE);
+    private final RareLog complaints = new RareLog(LOG);
     private final ReentrantLock logLock = new ReentrantLock();
     private boolean closed;
 
@@ -362,11 +364,12 @@ final class IndexedBackend implements StorageBackend {
             return;
         }
         try {
-            makeLogDurable();
+            medium.rewrite(index.values());
+            index.freeResting();
         } catch (final RuntimeException e) {
-            // Everything is durable in the old log; the next change tries again.
-            LOG.log(System.Logger.Level.WARNING, "the index log of " + options.directory() + " could not be rewritten",
-                e);
+            // Everything is durable in the old log; the next batch tries again.
+            complaints.warn("the index log of " + options.directory() + " could not be rewritten and grows",
+                e::getMessage);
         }
     }
 
@@ -393,7 +396,8 @@ final class IndexedBackend implements StorageBackend {
 
     /** Afterwards the log on disk says what the index says, and what rested is free. */
     private void makeLogDurable() {
-        if (medium.isDamaged() || medium.isWorthRewriting()) {
+        // Only when it must be: on a full disk there may be no room for another log before what rests is free.
+        if (medium.isDamaged()) {
             medium.rewrite(index.values());
         } else {
             medium.sync();

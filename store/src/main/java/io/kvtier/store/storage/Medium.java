@@ -33,7 +33,10 @@ interface Medium extends StoredIndex.Room, AutoCloseable {
     /** What is under way keeps its place, and a later medium on the directory finds it; as {@link #write} otherwise. */
     void persist(List<PendingStore> batch);
 
-    /** What was reserved for a value that is under way no more is free at once. */
+    /**
+     * What was reserved for a value that is under way no more is free at once; not a place that is used again, of one
+     * that is lost.
+     */
     void giveBack(PendingStore pending);
 
     /**

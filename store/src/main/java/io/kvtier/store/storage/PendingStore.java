@@ -17,6 +17,7 @@ final class PendingStore {
     private final Item item;
     private long offset = ExtentAllocator.NO_SPACE;
     private long checksum;
+    private boolean lost;
     private Outcome outcome;
     private Throwable cause;
 
@@ -57,6 +58,15 @@ final class PendingStore {
             // An error: its pages are gone, for the file behind them was cut. Its room must be given back.
             fail(Outcome.FAILED, e);
         }
+    }
+
+    /** Its bytes may still be written to its place, until the process ends. */
+    void lose() {
+        lost = true;
+    }
+
+    boolean isLost() {
+        return lost;
     }
 
     StoredValue value() {

@@ -31,6 +31,7 @@ final class ValueFiles {
     /** Files that could not be deleted: it is tried again. */
     private final Set<ValueFile> undead = new HashSet<>();
     private final Set<Path> changed = new HashSet<>();
+    private final SyncedDirectories directories = new SyncedDirectories(DurableNames::sync);
     /** Where the next file begins; never 0. */
     private long next = DataFile.UNIT_BYTES;
 
@@ -62,7 +63,7 @@ final class ValueFiles {
                 all.add(path, address, storageId, opener);
             }
         }
-        layout.directories(all.directory).forEach(DurableNames::sync);
+        all.directories.syncAll(layout.directories(all.directory));
         return all;
     }
 
@@ -88,6 +89,11 @@ final class ValueFiles {
         return found;
     }
 
+    /** No file that is new from now on has this address in it. */
+    void beginBehind(final long address) {
+        next = Math.max(next, Math.ceilDiv(address + 1, DataFile.UNIT_BYTES) * DataFile.UNIT_BYTES);
+    }
+
     /** A range of the space for a new file. */
     long take(final long length) {
         final long address = next;
@@ -105,7 +111,7 @@ final class ValueFiles {
     private void makeDirectory(final Path wanted) {
         if (!wanted.equals(directory)) {
             makeDirectory(wanted.getParent());
-            DurableNames.addDirectory(wanted);
+            directories.add(wanted);
         }
     }
 
