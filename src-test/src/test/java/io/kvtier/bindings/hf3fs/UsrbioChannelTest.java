@@ -344,6 +344,33 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     }
 
     @Test
+    void shouldTakeALaneThatIsHeardOfWhileATransferWaits() throws Exception {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        final Held held = hold(1);
+        final CompletableFuture<Void> write = Threads.start(() -> patient.write(file, pattern(1, BLOCK), 5 * BLOCK));
+        held.inside.await();
+        // Only the write is held, and has its lane until the end.
+        simulated.onWait(() -> { });
+        simulated.faults().loseNth(Call.READ_ENTRY, 1);
+        assertTrue(assertThrows(UsrbioException.class,
+            () -> patient.read(file, MemorySegment.ofArray(new byte[BLOCK]), 0)).uncertain());
+        assertEquals(1, patient.lanesSetAside());
+        final byte[] bytes = new byte[BLOCK];
+        final Thread waiting = Thread.ofPlatform().daemon().start(
+            () -> patient.read(file, MemorySegment.ofArray(bytes), BLOCK));
+        assertTrue(Threads.awaitWaiting(waiting));
+
+        simulated.hear();
+
+        waiting.join();
+        assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), bytes);
+        assertFalse(write.isDone());
+        held.go.countDown();
+        write.get();
+    }
+
+    @Test
     void shouldKeepTheRegistrationOfAFileWhileALaneIsSetAside() {
         simulated.faults().loseNth(Call.READ_ENTRY, 1);
         assertThrows(UsrbioException.class, () -> read(0, BLOCK));
