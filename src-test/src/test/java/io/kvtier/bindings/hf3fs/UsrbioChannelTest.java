@@ -261,6 +261,34 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     }
 
     @Test
+    void shouldWaitForAWriteOnAfterAWaitThatFailed() throws IOException {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
+        final byte[] bytes = PatternBytes.of(8, 5 * BLOCK);
+
+        patient.write(file, MemorySegment.ofArray(bytes), BLOCK);
+
+        System.arraycopy(bytes, 0, content, BLOCK, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+        assertEquals(0, patient.lanesSetAside());
+    }
+
+    @Test
+    void shouldGiveAWriteUpThatCannotBeWaitedForWhenItIsClosed() {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
+        simulated.onWait(patient::close);
+
+        final UsrbioException failed =
+            assertThrows(UsrbioException.class, () -> patient.write(file, pattern(1, BLOCK), 0));
+
+        assertTrue(failed.uncertain());
+        assertEquals(Errno.EINVAL, ((UsrbioException) failed.getSuppressed()[0]).errno());
+    }
+
+    @Test
     void shouldReapFirstWhenTheRingIsFull() {
         simulated.faults().nth(Call.PREP, 2, -Errno.EAGAIN).nth(Call.PREP, 4, -Errno.EAGAIN);
 
