@@ -43,6 +43,8 @@ final class UsrbioLane implements AutoCloseable {
     private RuntimeException failure;
     /** The error of the last wait, if it failed: what is outstanding stays so. */
     private UsrbioException deaf;
+    /** Whether the client was not told of what is outstanding, which is in one ring at a time. */
+    private boolean untold;
 
     UsrbioLane(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options,
         final BooleanSupplier closed) {
@@ -79,10 +81,11 @@ final class UsrbioLane implements AutoCloseable {
         return outstanding(readRing) + outstanding(writeRing);
     }
 
-    /** Reaps what has ended meanwhile, without waiting; true when nothing is outstanding. */
+    /** Tells of what was not told, and reaps what has ended meanwhile, without waiting; true when nothing is outstanding. */
     boolean settle() {
         for (final IoRing ring : new IoRing[] {readRing, writeRing}) {
             if (outstanding(ring) > 0) {
+                submitAgain(ring);
                 ring.await(0, 0);
             }
         }
@@ -126,6 +129,7 @@ final class UsrbioLane implements AutoCloseable {
             final int ended = await(ring);
             if (ended == 0) {
                 final UsrbioException silent = silent(ring, read, file, memory.byteSize(), offset);
+                submitAgain(ring);
                 if (read || !options.awaitWrites() || closed.getAsBoolean()) {
                     throw silent;
                 }
@@ -152,9 +156,25 @@ final class UsrbioLane implements AutoCloseable {
     /** The client may carry out what it was not told of, so that is waited for all the same. */
     private void submit(final IoRing ring) {
         try {
+            untold = true;
             ring.submit();
+            untold = false;
         } catch (final UsrbioException e) {
             fail(e);
+        }
+    }
+
+    /** What the client was not told of it may never look at. */
+    private void submitAgain(final IoRing ring) {
+        if (!untold) {
+            return;
+        }
+        try {
+            ring.submit();
+            untold = false;
+        } catch (final UsrbioException e) {
+            // The transfer has failed by the first of these; this one may be the hundredth.
+            LOG.log(System.Logger.Level.DEBUG, "the client at " + mountPoint + " still cannot be told", e);
         }
     }
 
@@ -293,7 +313,8 @@ final class UsrbioLane implements AutoCloseable {
         final UsrbioException silent = new UsrbioException("hf3fs_wait_for_ios", Errno.ETIMEDOUT, file.path()
             + ", offset " + offset + ", length " + bytes + (read ? ", read" : ", write: it may still change the file")
             + ", " + ring.outstanding() + " entries " + (deaf == null
-                ? "of which nothing was heard for " + options.silenceMs() + " ms" : "that cannot be waited for"));
+                ? "of which nothing was heard for " + options.silenceMs() + " ms" : "that cannot be waited for")
+            + (untold ? ", and that the client could not be told of" : ""));
         if (deaf != null) {
             silent.addSuppressed(deaf);
         }

@@ -248,6 +248,49 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     }
 
     @Test
+    void shouldTellTheClientAgainAfterASilence() throws IOException {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.beginOnlyWhenTold();
+        simulated.faults().nth(Call.SUBMIT, 1, -Errno.EINVAL);
+        final byte[] bytes = PatternBytes.of(5, 2 * BLOCK);
+        // More waits than a silence has: of a client that is not told again, the test would wait for ever.
+        simulated.onWait(() -> {
+            if (simulated.faults().count(Call.WAIT) > 1_000) {
+                patient.close();
+            }
+        });
+
+        final UsrbioException failed =
+            assertThrows(UsrbioException.class, () -> patient.write(file, MemorySegment.ofArray(bytes), 0));
+
+        assertEquals("hf3fs_submit_ios", failed.call());
+        assertFalse(failed.uncertain());
+        assertEquals(2, simulated.faults().count(Call.SUBMIT));
+        assertEquals(0, patient.lanesSetAside());
+        System.arraycopy(bytes, 0, content, 0, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+        patient.write(file, MemorySegment.ofArray(bytes), 0);
+        assertEquals(3, simulated.faults().count(Call.SUBMIT));
+    }
+
+    @Test
+    void shouldTellTheClientOfWhatIsInALaneThatWasSetAside() {
+        simulated.beginOnlyWhenTold();
+        // At first, and after the silence.
+        simulated.faults().nth(Call.SUBMIT, 1, -Errno.EINVAL).nth(Call.SUBMIT, 2, -Errno.EINVAL);
+        final UsrbioException silent = assertThrows(UsrbioException.class, () -> read(0, BLOCK));
+        assertTrue(silent.uncertain());
+        assertTrue(silent.getMessage().contains("could not be told of"), silent.getMessage());
+        assertEquals(1, channel.lanesSetAside());
+
+        assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), read(BLOCK, BLOCK));
+
+        assertEquals(0, channel.lanesSetAside());
+        assertEquals(1, simulated.faults().count(Call.IOV_CREATE));
+    }
+
+    @Test
     void shouldSetALaneAsideThatCannotBeWaitedFor() {
         simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
 
