@@ -184,6 +184,11 @@ public final class SimulatedUsrbio implements AutoCloseable {
         onWait = body;
     }
 
+    /** Time passes in which nobody waits. */
+    public void pass(final long millis) {
+        clock.advanceTo(clock.epochMillis() + millis);
+    }
+
     /** From now on entries are begun when they are submitted, and not as soon as they are prepared. */
     public synchronized void beginOnlyWhenTold() {
         onlyWhenTold = true;

@@ -37,6 +37,9 @@ public final class UsrbioChannel implements AutoCloseable {
     /** How often who waits for a lane looks whether one that was set aside is free: of that nobody is told. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+    /** After a lane could not be made, for how long none is tried; the shared memory it lacked may be free then. */
+    private static final long FEWER_NANOS = TimeUnit.MINUTES.toNanos(1);
+
     private final Usrbio usrbio;
     private final String mountPoint;
     private final UsrbioOptions options;
@@ -49,6 +52,8 @@ public final class UsrbioChannel implements AutoCloseable {
     /** All lanes, those in use and those being made too, and how many there may be. */
     private int lanes;
     private int mostLanes;
+    /** Since when there may be fewer than the options say, by the library's clock. */
+    private long fewerSince;
     private int inUse;
     private volatile boolean closed;
 
@@ -247,6 +252,9 @@ public final class UsrbioChannel implements AutoCloseable {
                     inUse++;
                     return idle.pop();
                 }
+                if (mostLanes < options.lanes() && usrbio.clock().nanoTime() - fewerSince >= FEWER_NANOS) {
+                    mostLanes = options.lanes();
+                }
                 if (lanes < mostLanes) {
                     lanes++;
                     inUse++;
@@ -295,7 +303,7 @@ public final class UsrbioChannel implements AutoCloseable {
         }
     }
 
-    /** After a lane could not be made: whether there are others, which must do from now on. */
+    /** After a lane could not be made: whether there are others, which must do for a while. */
     private boolean doWithFewer(final Throwable e) {
         lock.lock();
         try {
@@ -307,8 +315,10 @@ public final class UsrbioChannel implements AutoCloseable {
             }
             if (lanes < mostLanes) {
                 mostLanes = lanes;
+                fewerSince = usrbio.clock().nanoTime();
                 LOG.log(System.Logger.Level.WARNING, mountPoint + " is used with " + lanes + " lanes instead of "
-                    + options.lanes(), e);
+                    + options.lanes() + "; another one is tried when it is needed, "
+                    + TimeUnit.NANOSECONDS.toSeconds(FEWER_NANOS) + " s from now at the earliest", e);
             }
             return true;
         } finally {

@@ -407,6 +407,7 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
         final UsrbioException refused = assertThrows(UsrbioException.class, () -> read(0, BLOCK));
 
         assertEquals(Errno.EBUSY, refused.errno());
+        assertTrue(refused.getMessage().contains("hf3fs_fuse_main"), refused.getMessage());
         assertEquals(OPTIONS.lanes(), channel.lanesSetAside());
         simulated.faults().heal();
         simulated.hear();
@@ -494,6 +495,25 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
 
         assertArrayEquals(Arrays.copyOf(content, BLOCK), first.get());
         assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), second.get());
+    }
+
+    @Test
+    void shouldTryALaneAgainAMinuteAfterThereWasNoMemoryForIt() throws Exception {
+        simulated.faults().nth(Call.IOV_CREATE, 1, -Errno.EIO);
+        final Held held = hold(1);
+        final CompletableFuture<byte[]> first = Threads.start(() -> read(0, BLOCK));
+        held.inside.await();
+        final CompletableFuture<byte[]> second = Threads.start(() -> read(BLOCK, BLOCK));
+        Threads.awaitUntil(() -> simulated.faults().count(Call.IOV_CREATE) == 2, () -> "no second lane was tried");
+        held.go.countDown();
+        first.get();
+        second.get();
+        assertEquals(2, simulated.faults().count(Call.IOV_CREATE));
+
+        simulated.pass(60_000);
+
+        runTogether(OPTIONS.lanes());
+        assertEquals(3, simulated.faults().count(Call.IOV_CREATE));
     }
 
     /** Holds threads in their waits until they may go on. */
