@@ -79,11 +79,10 @@ final class SimulatedRing {
 
     void add(final Entry entry) {
         queued.add(entry);
-        begin();
     }
 
     /** Begins entries by the rules of IoRing::jobsToProc. */
-    private void begin() {
+    void begin() {
         final int whole = depth > 0 || timeout > 0 ? Math.abs(depth) : 0;
         final int many = whole == 0 ? queued.size() : queued.size() - queued.size() % whole;
         final List<Entry> batch = queued.subList(0, many);

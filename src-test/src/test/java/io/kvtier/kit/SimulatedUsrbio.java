@@ -82,6 +82,7 @@ public final class SimulatedUsrbio implements AutoCloseable {
     private final Map<Integer, Registered> files = new HashMap<>();
     private long nextHandle = 0x100;
     private Runnable onWait = () -> { };
+    private boolean onlyWhenTold;
     private long room = Long.MAX_VALUE;
     private final List<Long> strays = new ArrayList<>();
 
@@ -181,6 +182,16 @@ public final class SimulatedUsrbio implements AutoCloseable {
     /** Run by every thread that waits for entries, before it looks and without the lock. */
     public synchronized void onWait(final Runnable body) {
         onWait = body;
+    }
+
+    /** Time passes in which nobody waits. */
+    public void pass(final long millis) {
+        clock.advanceTo(clock.epochMillis() + millis);
+    }
+
+    /** From now on entries are begun when they are submitted, and not as soon as they are prepared. */
+    public synchronized void beginOnlyWhenTold() {
+        onlyWhenTold = true;
     }
 
     /** From now on entries are heard of that were lost. */
@@ -516,6 +527,9 @@ public final class SimulatedUsrbio implements AutoCloseable {
                 }
                 final int index = ring.inFlight();
                 ring.add(SimulatedRing.Entry.of(index, userData.address(), read, part, file.file(), offset));
+                if (!onlyWhenTold) {
+                    ring.begin();
+                }
                 return index;
             }
         }));
@@ -524,7 +538,13 @@ public final class SimulatedUsrbio implements AutoCloseable {
     private int submitIos(final MemorySegment ior) {
         return guarded(() -> inRing(ior, ring -> {
             final Long told = faults.enter(Call.SUBMIT);
-            return told == null ? 0 : told.intValue();
+            if (told != null) {
+                return told.intValue();
+            }
+            synchronized (this) {
+                ring.begin();
+            }
+            return 0;
         }));
     }
 

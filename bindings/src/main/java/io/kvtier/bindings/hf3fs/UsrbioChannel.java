@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -20,8 +21,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>A transfer none of whose entries ends for {@link UsrbioOptions#silenceMs} throws an exception that is
  * {@linkplain UsrbioException#uncertain() uncertain}: a write may still change the file. The caller's memory is its own
  * again at once; the lane is set aside with its shared memory and the file's registration until the client has ended
- * its entries, and is looked at again by each later transfer. When all lanes are set aside, a transfer is refused with
- * EBUSY instead of waiting for what may never come. With {@link UsrbioOptions#awaitWrites} a write is waited for
+ * its entries, and is looked at again by each later transfer, and by one that waits for a lane several times a second.
+ * When all lanes are set aside, a transfer is refused with EBUSY instead of waiting for what may never come. With {@link UsrbioOptions#awaitWrites} a write is waited for
  * instead, and told in the log, until this is closed.
  *
  * <p><b>Threading:</b> thread-safe; as many transfers as there are lanes run at the same time, others wait for one.
@@ -32,6 +33,12 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class UsrbioChannel implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(UsrbioChannel.class.getName());
+
+    /** How often who waits for a lane looks whether one that was set aside is free: of that nobody is told. */
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** After a lane could not be made, for how long none is tried; the shared memory it lacked may be free then. */
+    private static final long FEWER_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final Usrbio usrbio;
     private final String mountPoint;
@@ -45,6 +52,8 @@ public final class UsrbioChannel implements AutoCloseable {
     /** All lanes, those in use and those being made too, and how many there may be. */
     private int lanes;
     private int mostLanes;
+    /** Since when there may be fewer than the options say, by the library's clock. */
+    private long fewerSince;
     private int inUse;
     private volatile boolean closed;
 
@@ -231,6 +240,7 @@ public final class UsrbioChannel implements AutoCloseable {
 
     /** A lane for the caller; null when there may be another one, which the caller is to make. */
     private UsrbioLane takeIdle() {
+        boolean interrupted = false;
         lock.lock();
         try {
             while (true) {
@@ -242,6 +252,9 @@ public final class UsrbioChannel implements AutoCloseable {
                     inUse++;
                     return idle.pop();
                 }
+                if (mostLanes < options.lanes() && usrbio.clock().nanoTime() - fewerSince >= FEWER_NANOS) {
+                    mostLanes = options.lanes();
+                }
                 if (lanes < mostLanes) {
                     lanes++;
                     inUse++;
@@ -251,10 +264,27 @@ public final class UsrbioChannel implements AutoCloseable {
                     throw new UsrbioException("hf3fs_wait_for_ios", Errno.EBUSY, mountPoint + ", nothing was heard of"
                         + " entries in any of " + lanes + " lanes");
                 }
-                changed.awaitUninterruptibly();
+                interrupted |= awaitChange();
             }
         } finally {
             lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Whether there was an interrupt, which ends nothing here and is the caller's to pass on. */
+    private boolean awaitChange() {
+        if (setAside.isEmpty()) {
+            changed.awaitUninterruptibly();
+            return false;
+        }
+        try {
+            changed.awaitNanos(LOOK_NANOS);
+            return false;
+        } catch (final InterruptedException e) {
+            return true;
         }
     }
 
@@ -273,7 +303,7 @@ public final class UsrbioChannel implements AutoCloseable {
         }
     }
 
-    /** After a lane could not be made: whether there are others, which must do from now on. */
+    /** After a lane could not be made: whether there are others, which must do for a while. */
     private boolean doWithFewer(final Throwable e) {
         lock.lock();
         try {
@@ -285,8 +315,10 @@ public final class UsrbioChannel implements AutoCloseable {
             }
             if (lanes < mostLanes) {
                 mostLanes = lanes;
+                fewerSince = usrbio.clock().nanoTime();
                 LOG.log(System.Logger.Level.WARNING, mountPoint + " is used with " + lanes + " lanes instead of "
-                    + options.lanes(), e);
+                    + options.lanes() + "; another one is tried when it is needed, "
+                    + TimeUnit.NANOSECONDS.toSeconds(FEWER_NANOS) + " s from now at the earliest", e);
             }
             return true;
         } finally {

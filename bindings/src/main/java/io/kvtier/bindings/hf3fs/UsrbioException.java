@@ -7,6 +7,9 @@ import io.kvtier.bindings.posix.Errno;
 public final class UsrbioException extends NativeException {
     private static final long serialVersionUID = 1L;
 
+    private static final String SEE_CLIENT = "; see that the 3FS client (hf3fs_fuse_main) of this mount runs and"
+        + " reaches its storage";
+
     /**
      * A failed call or entry.
      *
@@ -53,8 +56,11 @@ public final class UsrbioException extends NativeException {
                 default -> "";
             };
             case "hf3fs_prep_io" -> errno == Errno.EACCES ? "; the file was not opened for this direction" : "";
-            case "hf3fs_wait_for_ios" -> errno == Errno.ETIMEDOUT ? "; see that the 3FS client (hf3fs_fuse_main) of"
-                + " this mount runs and reaches its storage" : "";
+            case "hf3fs_wait_for_ios" -> switch (errno) {
+                case Errno.ETIMEDOUT -> SEE_CLIENT;
+                case Errno.EBUSY -> SEE_CLIENT + "; a lane is used again when its entries were heard of";
+                default -> "";
+            };
             default -> "";
         };
     }

@@ -2,6 +2,7 @@ package io.kvtier.bindings.hf3fs;
 
 import io.kvtier.bindings.posix.Errno;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -15,6 +16,8 @@ import java.util.function.BooleanSupplier;
  */
 final class UsrbioLane implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(UsrbioLane.class.getName());
+    /** Until a wait is tried again that failed, which takes no time itself. */
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Usrbio usrbio;
     private final String mountPoint;
@@ -38,8 +41,10 @@ final class UsrbioLane implements AutoCloseable {
     private long next;
     private long end;
     private RuntimeException failure;
-    /** Whether a wait failed: what is outstanding stays so. */
-    private boolean deaf;
+    /** The error of the last wait, if it failed: what is outstanding stays so. */
+    private UsrbioException deaf;
+    /** Whether the client was not told of what is outstanding, which is in one ring at a time. */
+    private boolean untold;
 
     UsrbioLane(final Usrbio usrbio, final String mountPoint, final UsrbioOptions options,
         final BooleanSupplier closed) {
@@ -76,10 +81,11 @@ final class UsrbioLane implements AutoCloseable {
         return outstanding(readRing) + outstanding(writeRing);
     }
 
-    /** Reaps what has ended meanwhile, without waiting; true when nothing is outstanding. */
+    /** Tells of what was not told, and reaps what has ended meanwhile, without waiting; true when nothing is outstanding. */
     boolean settle() {
         for (final IoRing ring : new IoRing[] {readRing, writeRing}) {
             if (outstanding(ring) > 0) {
+                submitAgain(ring);
                 ring.await(0, 0);
             }
         }
@@ -123,10 +129,14 @@ final class UsrbioLane implements AutoCloseable {
             final int ended = await(ring);
             if (ended == 0) {
                 final UsrbioException silent = silent(ring, read, file, memory.byteSize(), offset);
-                if (read || deaf || !options.awaitWrites() || closed.getAsBoolean()) {
+                submitAgain(ring);
+                if (read || !options.awaitWrites() || closed.getAsBoolean()) {
                     throw silent;
                 }
-                LOG.log(System.Logger.Level.WARNING, "still waiting: {0}", silent.getMessage());
+                LOG.log(System.Logger.Level.WARNING, "still waiting: " + silent.getMessage(), deaf);
+                if (deaf != null) {
+                    pause();
+                }
             }
             for (int i = 0; i < ended; i++) {
                 final int slot = (int) ring.userData(i);
@@ -146,20 +156,49 @@ final class UsrbioLane implements AutoCloseable {
     /** The client may carry out what it was not told of, so that is waited for all the same. */
     private void submit(final IoRing ring) {
         try {
+            untold = true;
             ring.submit();
+            untold = false;
         } catch (final UsrbioException e) {
             fail(e);
         }
     }
 
+    /** What the client was not told of it may never look at. */
+    private void submitAgain(final IoRing ring) {
+        if (!untold) {
+            return;
+        }
+        try {
+            ring.submit();
+            untold = false;
+        } catch (final UsrbioException e) {
+            // The transfer has failed by the first of these; this one may be the hundredth.
+            LOG.log(System.Logger.Level.DEBUG, "the client at " + mountPoint + " still cannot be told", e);
+        }
+    }
+
     /** Entries that have ended; none after a silence, and none from a ring that cannot be waited for. */
     private int await(final IoRing ring) {
+        deaf = null;
         try {
             return ring.await(1, TimeUnit.MILLISECONDS.toNanos(options.silenceMs()));
         } catch (final UsrbioException e) {
-            fail(e);
-            deaf = true;
+            deaf = e;
             return 0;
+        }
+    }
+
+    /** Whole, as a wait in native code is; an interrupt is passed on behind it. */
+    private static void pause() {
+        final long begun = System.nanoTime();
+        boolean interrupted = false;
+        for (long left = PAUSE_NANOS; left > 0; left = PAUSE_NANOS - (System.nanoTime() - begun)) {
+            LockSupport.parkNanos(left);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -167,7 +206,7 @@ final class UsrbioLane implements AutoCloseable {
         next = 0;
         end = bytes;
         failure = null;
-        deaf = false;
+        deaf = null;
         againCount = 0;
         freeCount = 0;
         for (int slot = free.length - 1; slot >= 0; slot--) {
@@ -273,7 +312,12 @@ final class UsrbioLane implements AutoCloseable {
         final long offset) {
         final UsrbioException silent = new UsrbioException("hf3fs_wait_for_ios", Errno.ETIMEDOUT, file.path()
             + ", offset " + offset + ", length " + bytes + (read ? ", read" : ", write: it may still change the file")
-            + ", " + ring.outstanding() + " entries of which nothing was heard for " + options.silenceMs() + " ms");
+            + ", " + ring.outstanding() + " entries " + (deaf == null
+                ? "of which nothing was heard for " + options.silenceMs() + " ms" : "that cannot be waited for")
+            + (untold ? ", and that the client could not be told of" : ""));
+        if (deaf != null) {
+            silent.addSuppressed(deaf);
+        }
         if (failure != null) {
             silent.addSuppressed(failure);
         }

@@ -248,6 +248,49 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
     }
 
     @Test
+    void shouldTellTheClientAgainAfterASilence() throws IOException {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.beginOnlyWhenTold();
+        simulated.faults().nth(Call.SUBMIT, 1, -Errno.EINVAL);
+        final byte[] bytes = PatternBytes.of(5, 2 * BLOCK);
+        // More waits than a silence has: of a client that is not told again, the test would wait for ever.
+        simulated.onWait(() -> {
+            if (simulated.faults().count(Call.WAIT) > 1_000) {
+                patient.close();
+            }
+        });
+
+        final UsrbioException failed =
+            assertThrows(UsrbioException.class, () -> patient.write(file, MemorySegment.ofArray(bytes), 0));
+
+        assertEquals("hf3fs_submit_ios", failed.call());
+        assertFalse(failed.uncertain());
+        assertEquals(2, simulated.faults().count(Call.SUBMIT));
+        assertEquals(0, patient.lanesSetAside());
+        System.arraycopy(bytes, 0, content, 0, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+        patient.write(file, MemorySegment.ofArray(bytes), 0);
+        assertEquals(3, simulated.faults().count(Call.SUBMIT));
+    }
+
+    @Test
+    void shouldTellTheClientOfWhatIsInALaneThatWasSetAside() {
+        simulated.beginOnlyWhenTold();
+        // At first, and after the silence.
+        simulated.faults().nth(Call.SUBMIT, 1, -Errno.EINVAL).nth(Call.SUBMIT, 2, -Errno.EINVAL);
+        final UsrbioException silent = assertThrows(UsrbioException.class, () -> read(0, BLOCK));
+        assertTrue(silent.uncertain());
+        assertTrue(silent.getMessage().contains("could not be told of"), silent.getMessage());
+        assertEquals(1, channel.lanesSetAside());
+
+        assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), read(BLOCK, BLOCK));
+
+        assertEquals(0, channel.lanesSetAside());
+        assertEquals(1, simulated.faults().count(Call.IOV_CREATE));
+    }
+
+    @Test
     void shouldSetALaneAsideThatCannotBeWaitedFor() {
         simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
 
@@ -258,6 +301,34 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
         assertEquals(1, channel.lanesSetAside());
         assertArrayEquals(content, read(0, FILE_BYTES));
         assertEquals(0, channel.lanesSetAside());
+    }
+
+    @Test
+    void shouldWaitForAWriteOnAfterAWaitThatFailed() throws IOException {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
+        final byte[] bytes = PatternBytes.of(8, 5 * BLOCK);
+
+        patient.write(file, MemorySegment.ofArray(bytes), BLOCK);
+
+        System.arraycopy(bytes, 0, content, BLOCK, bytes.length);
+        assertArrayEquals(content, Files.readAllBytes(path));
+        assertEquals(0, patient.lanesSetAside());
+    }
+
+    @Test
+    void shouldGiveAWriteUpThatCannotBeWaitedForWhenItIsClosed() {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        simulated.faults().nth(Call.WAIT, 1, -Errno.EINVAL);
+        simulated.onWait(patient::close);
+
+        final UsrbioException failed =
+            assertThrows(UsrbioException.class, () -> patient.write(file, pattern(1, BLOCK), 0));
+
+        assertTrue(failed.uncertain());
+        assertEquals(Errno.EINVAL, ((UsrbioException) failed.getSuppressed()[0]).errno());
     }
 
     @Test
@@ -336,11 +407,39 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
         final UsrbioException refused = assertThrows(UsrbioException.class, () -> read(0, BLOCK));
 
         assertEquals(Errno.EBUSY, refused.errno());
+        assertTrue(refused.getMessage().contains("hf3fs_fuse_main"), refused.getMessage());
         assertEquals(OPTIONS.lanes(), channel.lanesSetAside());
         simulated.faults().heal();
         simulated.hear();
         assertArrayEquals(content, read(0, FILE_BYTES));
         assertEquals(0, channel.lanesSetAside());
+    }
+
+    @Test
+    void shouldTakeALaneThatIsHeardOfWhileATransferWaits() throws Exception {
+        final UsrbioChannel patient =
+            keep(UsrbioChannel.open(usrbio, mount(), OPTIONS.withAwaitedWrites()), UsrbioChannel::close);
+        final Held held = hold(1);
+        final CompletableFuture<Void> write = Threads.start(() -> patient.write(file, pattern(1, BLOCK), 5 * BLOCK));
+        held.inside.await();
+        // Only the write is held, and has its lane until the end.
+        simulated.onWait(() -> { });
+        simulated.faults().loseNth(Call.READ_ENTRY, 1);
+        assertTrue(assertThrows(UsrbioException.class,
+            () -> patient.read(file, MemorySegment.ofArray(new byte[BLOCK]), 0)).uncertain());
+        assertEquals(1, patient.lanesSetAside());
+        final byte[] bytes = new byte[BLOCK];
+        final Thread waiting = Thread.ofPlatform().daemon().start(
+            () -> patient.read(file, MemorySegment.ofArray(bytes), BLOCK));
+        assertTrue(Threads.awaitWaiting(waiting));
+
+        simulated.hear();
+
+        waiting.join();
+        assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), bytes);
+        assertFalse(write.isDone());
+        held.go.countDown();
+        write.get();
     }
 
     @Test
@@ -396,6 +495,25 @@ class UsrbioChannelTest extends OverSimulatedUsrbio {
 
         assertArrayEquals(Arrays.copyOf(content, BLOCK), first.get());
         assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), second.get());
+    }
+
+    @Test
+    void shouldTryALaneAgainAMinuteAfterThereWasNoMemoryForIt() throws Exception {
+        simulated.faults().nth(Call.IOV_CREATE, 1, -Errno.EIO);
+        final Held held = hold(1);
+        final CompletableFuture<byte[]> first = Threads.start(() -> read(0, BLOCK));
+        held.inside.await();
+        final CompletableFuture<byte[]> second = Threads.start(() -> read(BLOCK, BLOCK));
+        Threads.awaitUntil(() -> simulated.faults().count(Call.IOV_CREATE) == 2, () -> "no second lane was tried");
+        held.go.countDown();
+        first.get();
+        second.get();
+        assertEquals(2, simulated.faults().count(Call.IOV_CREATE));
+
+        simulated.pass(60_000);
+
+        runTogether(OPTIONS.lanes());
+        assertEquals(3, simulated.faults().count(Call.IOV_CREATE));
     }
 
     /** Holds threads in their waits until they may go on. */
