@@ -22,8 +22,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * {@linkplain UsrbioException#uncertain() uncertain}: a write may still change the file. The caller's memory is its own
  * again at once; the lane is set aside with its shared memory and the file's registration until the client has ended
  * its entries, and is looked at again by each later transfer, and by one that waits for a lane several times a second.
- * When all lanes are set aside, a transfer is refused with EBUSY instead of waiting for what may never come. With {@link UsrbioOptions#awaitWrites} a write is waited for
- * instead, and told in the log, until this is closed.
+ * When all lanes are set aside, a transfer is refused with EBUSY instead of waiting for what may never come. With
+ * {@link UsrbioOptions#awaitWrites} a write is waited for instead, and told in the log, until this is closed.
  *
  * <p><b>Threading:</b> thread-safe; as many transfers as there are lanes run at the same time, others wait for one.
  * <b>Lifetime:</b> {@link #close()} refuses what comes, lets what runs come to its end, and waits for lanes that were

@@ -81,7 +81,7 @@ final class UsrbioLane implements AutoCloseable {
         return outstanding(readRing) + outstanding(writeRing);
     }
 
-    /** Tells of what was not told, and reaps what has ended meanwhile, without waiting; true when nothing is outstanding. */
+    /** Tells of what was not told, reaps what has ended, without waiting; true when nothing is outstanding. */
     boolean settle() {
         for (final IoRing ring : new IoRing[] {readRing, writeRing}) {
             if (outstanding(ring) > 0) {
