@@ -4,6 +4,7 @@ import io.kvtier.kit.Faults;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.Ports;
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;

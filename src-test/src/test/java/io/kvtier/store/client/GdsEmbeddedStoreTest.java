@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

@@ -7,7 +7,7 @@ import io.kvtier.store.GdsConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
-import io.kvtier.store.client.GdsEnablement;
+import io.kvtier.store.client.engine.GdsEnablement;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.TentConfig;
 import io.kvtier.store.replica.ReplicaType;
