@@ -107,7 +107,7 @@ public final class GdsTier implements AutoCloseable {
             this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
             this.upkeep = new GdsUpkeep(config.file(), () -> tellQuietly(state()), this::freeAndSettle);
-            storage.whenInDoubt(upkeep::look);
+            storage.whenInDoubt(upkeep::wake);
             opened.stayOpen();
         }
     }
