@@ -52,6 +52,7 @@ done
 "$java_home/bin/jar" --create --file "$folder/lib/kvtier-tests.jar" -C "$root/src-test/target/test-classes" .
 for jar in "$repository"/org/agrona/agrona/*/agrona-*.jar \
     "$repository"/net/openhft/zero-allocation-hashing/*/zero-allocation-hashing-*.jar \
+    "$repository"/org/msgpack/msgpack-core/*/msgpack-core-*.jar \
     "$repository/com/fasterxml/jackson/core/jackson-core/$jackson/jackson-core-$jackson.jar"; do
     case "$jar" in
         *-sources.jar | *-javadoc.jar) ;;
