@@ -80,7 +80,7 @@ final class DiskRead implements Move {
             transfer = lease.read(room.slice(), alone);
             return this;
         } catch (final ErrnoException e) {
-            tier.counters().ioErrors.increment();
+            tier.counters().ioErrors().increment();
             if (e.errno() == Errno.ENOENT) {
                 drop();
             } else {
@@ -106,8 +106,8 @@ final class DiskRead implements Move {
         }
         if (problem == null) {
             end(true);
-            tier.counters().diskHits.increment();
-            tier.counters().diskReadBytes.add(size);
+            tier.counters().diskHits().increment();
+            tier.counters().diskReadBytes().add(size);
         } else {
             LOG.log(System.Logger.Level.WARNING, "value {0} is dropped from the disk: {1}", key, problem);
             drop();
@@ -127,7 +127,7 @@ final class DiskRead implements Move {
         try {
             transfer.await();
         } catch (final TransferException e) {
-            tier.counters().ioErrors.increment();
+            tier.counters().ioErrors().increment();
             return "it could not be read: " + e.getMessage();
         }
         if (!tier.settings().verify()) {
@@ -138,7 +138,7 @@ final class DiskRead implements Move {
         // Memory that is gone says nothing about what is on the disk.
         ((HostMemory) room.slice().region()).raiseFault();
         if (found != expected) {
-            tier.counters().checksumMismatches.increment();
+            tier.counters().checksumMismatches().increment();
             return "it has checksum " + Long.toHexString(found) + ", written was " + Long.toHexString(expected);
         }
         return null;

@@ -65,7 +65,7 @@ interface DiskRoom {
             range.close();
             tier.endPromotion(key, replicaId, good, true);
             if (good) {
-                tier.counters().memoryWrittenBytes.add(size);
+                tier.counters().memoryWrittenBytes().add(size);
             }
         }
     }
