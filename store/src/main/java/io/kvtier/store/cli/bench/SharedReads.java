@@ -2,7 +2,7 @@ package io.kvtier.store.cli.bench;
 
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
-import io.kvtier.store.storage.BlockHash;
+import io.kvtier.store.storage.PieceHash;
 import io.kvtier.store.storage.shared.DistributedDiskReader;
 import io.kvtier.store.storage.shared.FileSystemAdapter;
 import io.kvtier.store.storage.shared.OpenFiles;
@@ -49,7 +49,9 @@ final class SharedReads {
             try (own) {
                 read.await();
             }
-            if (wanted.checksum() != null && BlockHash.xxh64(wanted.target()) != wanted.checksum()) {
+            final MemorySegment bytes = wanted.target();
+            if (wanted.checksum() != null
+                && PieceHash.xxh64(List.of(bytes), bytes.byteSize()) != wanted.checksum()) {
                 throw new IOException("what lies at " + wanted.place() + " has not the checksum of what was written");
             }
         }
