@@ -49,7 +49,8 @@ public sealed interface PageCommand<R> extends Command<R> {
 
     /**
      * Allocates a run of pages for a value. The same client is given the same run again as long as it has not spoken
-     * of it, and its time begins anew.
+     * of it: its time begins anew, and so that what it said of the run before and comes late does no harm, under another
+     * id.
      *
      * @param clientId who writes it.
      * @param request  for what.

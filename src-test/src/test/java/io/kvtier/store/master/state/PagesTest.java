@@ -196,10 +196,33 @@ class PagesTest {
             final PageAllocation first = pages.allocated(ALICE, "k", version, PAGE);
             assertEquals(PageAllocation.none(PageOutcome.TAKEN), pages.allocate(BOB, "k", version, PAGE, 0));
             rig.advance(RELEASE_MS - 1);
-            assertEquals(first, pages.allocated(ALICE, "k", version, PAGE));
+            final PageAllocation second = pages.allocated(ALICE, "k", version, PAGE);
+            assertEquals(first.place(), second.place());
             rig.advance(RELEASE_MS - 1);
-            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, first), "its time began anew");
+            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, second), "its time began anew");
+            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, second), "a repeated one");
             assertEquals(1, rig.stats().pages().allocations());
+        }
+    }
+
+    /** Whoever asked again may write there for all of his time, whatever he said before of his earlier write. */
+    @Test
+    void shouldNotTakeALateWordOnAnEarlierWriteForOneOnThatWhichIsUnderWay() {
+        try (PageRig pages = new PageRig()) {
+            final MasterRig rig = pages.rig;
+            final long version = rig.put(ALICE, "k", PAGE);
+            final PageAllocation first = pages.allocated(ALICE, "k", version, PAGE);
+            final PageAllocation second = pages.allocated(ALICE, "k", version, PAGE);
+            assertEquals(Ack.STALE, pages.free(ALICE, "k", version, first, true));
+            assertEquals(1, pages.usedPages());
+            assertEquals(Ack.STALE, pages.stored(ALICE, "k", version, first));
+            assertEquals(PageMapping.NONE, pages.mapping("k"));
+
+            rig.remove("k", true);
+            assertEquals(Ack.STALE, pages.stored(ALICE, "k", version, first));
+            assertEquals(1, pages.usedPages(), "they are still written to");
+            assertEquals(Ack.OK, pages.free(ALICE, "k", version, second, true));
+            rig.assertEmpty();
         }
     }
 
