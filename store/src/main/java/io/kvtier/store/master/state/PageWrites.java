@@ -125,7 +125,9 @@ final class PageWrites {
         forget(write);
         final ObjectEntry entry = tiers.catalogue().find(value.key(), value.version());
         final boolean wanted = entry != null && entry == write.replica().owner() && tiers.isReadable(entry);
-        final boolean right = wanted && DiskReplicas.isOf(entry, value.checksum());
+        // When its task was given up meanwhile, what was copied from that memory may be another value by now.
+        final boolean held = write.sourceId() == 0 || offloads.isFetched(clientId, write.sourceId());
+        final boolean right = wanted && held && DiskReplicas.isOf(entry, value.checksum());
         if (right) {
             tiers.catalogue().replace(entry, entry.record().withChecksum(value.checksum()));
             tiers.pages().completed(write.replica(), nowMs);
