@@ -142,6 +142,8 @@ final class Removals {
         promotions.cancel(entry, nowMs);
         tiers.retire(entry, told, nowMs);
         tiers.catalogue().remove(entry);
+        // Not only up to its version: to a master that was started anew a later one may not have come back yet.
+        tiers.disk().forbid(entry.key());
     }
 
     /** Whether an object is one of a tenant (empty for any) whose key has a match. */
