@@ -130,6 +130,10 @@ final class FileMedium implements Medium {
 
     @Override
     public void giveBack(final PendingStore pending) {
+        if (pending.isLost()) {
+            // It counts as taken until this is closed, as its file stays until then.
+            return;
+        }
         add(-DataFile.extentBytes(pending.size()));
     }
 
@@ -207,6 +211,10 @@ final class FileMedium implements Medium {
         final Map<NewFile, ValueFile> finished = new HashMap<>();
         for (final NewFile file : filesOf(batch)) {
             fresh.remove(file);
+            if (file.isLost()) {
+                file.leave();
+                continue;
+            }
             if (!file.isWanted()) {
                 file.abandon();
                 continue;

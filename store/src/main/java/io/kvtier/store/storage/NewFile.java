@@ -22,6 +22,8 @@ import org.agrona.CloseHelper;
  * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> until {@link #finish} or {@link #abandon}.
  */
 final class NewFile {
+    private static final System.Logger LOG = System.getLogger(NewFile.class.getName());
+
     private final Path path;
     private final long address;
     private final long length;
@@ -121,6 +123,23 @@ final class NewFile {
         return values.stream().anyMatch(PendingStore::isUnderWay);
     }
 
+    /** Whether a write of which nothing was heard may still go on. */
+    boolean isLost() {
+        return values.stream().anyMatch(PendingStore::isLost);
+    }
+
+    /**
+     * Its values are under way no more, and it stays, without a name, until the next start: the blocks of a file that
+     * is deleted are another one's, and a device may write there at any time.
+     */
+    void leave() {
+        DataFile.failAll(values, new StoreException(ErrorCode.FILE_WRITE_FAIL, "nothing is heard of a write of "
+            + "another value to the same file, which may still go on; store them again", null));
+        values.forEach(PendingStore::lose);
+        LOG.log(System.Logger.Level.WARNING, "{0} bytes of the disk are out of use until the next start: nothing is "
+            + "heard of a write to {1}, which may still go on", length, DurableNames.temporary(path));
+    }
+
     /**
      * Writes down which values are in it, durably, and gives it its name, which its directory makes durable.
      *
@@ -166,7 +185,7 @@ final class NewFile {
                 DurableNames.deleteIfExists(name);
             } catch (final StoreException e) {
                 // The next start deletes the one, and finds whole values in the other, which their owner refuses.
-                System.getLogger(NewFile.class.getName()).log(System.Logger.Level.WARNING, e.getMessage());
+                LOG.log(System.Logger.Level.WARNING, e.getMessage());
             }
         }
     }
