@@ -398,8 +398,13 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
                 new StoreStats.TierFaults(counters.ioErrors().sum(), counters.checksumMismatches().sum()),
                 counters.putWaits().sum(), counters.lateReads().sum(),
                 parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()),
-                parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats());
+                parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats(),
+                lostTransfers());
         });
+    }
+
+    private long lostTransfers() {
+        return parts.files().stream().mapToLong(TransferEngine::lostTransfers).sum();
     }
 
     /**

@@ -17,8 +17,11 @@ import java.lang.foreign.MemorySegment;
  * <p>The whole value is read even for a part of it: its checksum is over the whole. It is read into memory of the
  * store, never into the caller's, so that wrong bytes never reach the caller and any kind of memory can be filled.
  *
+ * <p>A read that is lost (see {@link Transfer#isSettled}) says nothing about the value, which stays, and its memory is
+ * nobody else's until the process ends.
+ *
  * <p><b>Threading:</b> one thread; {@link #finish} waits for the disk. <b>Lifetime:</b> finish is called exactly once;
- * it gives back the hold on the disk and the memory, whatever happens.
+ * it gives back the hold on the disk and the memory, whatever happens, but for memory of a read that is lost.
  */
 final class DiskRead implements Move {
     private static final System.Logger LOG = System.getLogger(DiskRead.class.getName());
@@ -108,6 +111,10 @@ final class DiskRead implements Move {
             end(true);
             tier.counters().diskHits().increment();
             tier.counters().diskReadBytes().add(size);
+        } else if (!isSettled()) {
+            LOG.log(System.Logger.Level.WARNING, "{0} bytes of memory are out of use until the process ends: {1}",
+                room.slice().length(), problem);
+            end(false);
         } else {
             LOG.log(System.Logger.Level.WARNING, "value {0} is dropped from the disk: {1}", key, problem);
             drop();
@@ -118,7 +125,7 @@ final class DiskRead implements Move {
     /** With the hold, which says which copy it is. */
     private void drop() {
         try (lease) {
-            room.end(false);
+            room.end(false, true);
             tier.dropUnreadable(lease, replicaId);
         }
     }
@@ -127,7 +134,9 @@ final class DiskRead implements Move {
         try {
             transfer.await();
         } catch (final TransferException e) {
-            tier.counters().ioErrors().increment();
+            if (isSettled()) {
+                tier.counters().ioErrors().increment();
+            }
             return "it could not be read: " + e.getMessage();
         }
         if (!tier.settings().verify()) {
@@ -144,8 +153,13 @@ final class DiskRead implements Move {
         return null;
     }
 
+    @Override
+    public boolean isSettled() {
+        return transfer == null || transfer.isSettled();
+    }
+
     private void end(final boolean good) {
         lease.close();
-        room.end(good);
+        room.end(good, isSettled());
     }
 }

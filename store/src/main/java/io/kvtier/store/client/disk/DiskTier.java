@@ -309,7 +309,7 @@ public final class DiskTier implements AutoCloseable {
         return counters;
     }
 
-    Staging staging() {
+    public Staging staging() {
         return staging;
     }
 
