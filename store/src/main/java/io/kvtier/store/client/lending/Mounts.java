@@ -134,12 +134,12 @@ public final class Mounts {
     }
 
     /** Memory of which the master is to be told once more that all is back; null for none. Asked once for each try. */
-    SegmentAddress takeUnended() {
+    public SegmentAddress takeUnended() {
         return unended.getAndSet(null);
     }
 
     /** Tells the master once more; nothing when the memory was lent anew meanwhile. */
-    void endReturn(final SegmentAddress returned) {
+    public void endReturn(final SegmentAddress returned) {
         if (returned.equals(memory.address()) && !ValuesReturning.end(clientId, master, returned)) {
             unended.set(returned);
         }
