@@ -309,6 +309,7 @@ public final class DiskTier implements AutoCloseable {
         return counters;
     }
 
+    /** Memory that reads of values go through which a transfer cannot put where they are wanted. */
     public Staging staging() {
         return staging;
     }

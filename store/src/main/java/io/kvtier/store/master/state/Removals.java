@@ -120,7 +120,7 @@ final class Removals {
     void makeWay(final DiskReplicas.Offer offer, final long nowMs) {
         final ObjectEntry known = tiers.catalogue().find(offer.key());
         if (known != null && known.pending() == null && !known.isReplicating() && tiers.disk().isNewer(offer, known)) {
-            erase(known, false, nowMs);
+            drop(known, false, nowMs);
         }
     }
 
@@ -139,11 +139,15 @@ final class Removals {
     }
 
     private void erase(final ObjectEntry entry, final boolean told, final long nowMs) {
+        // Not only up to its version: to a master that was started anew a later one may not have come back yet.
+        tiers.disk().forbid(entry.key());
+        drop(entry, told, nowMs);
+    }
+
+    private void drop(final ObjectEntry entry, final boolean told, final long nowMs) {
         promotions.cancel(entry, nowMs);
         tiers.retire(entry, told, nowMs);
         tiers.catalogue().remove(entry);
-        // Not only up to its version: to a master that was started anew a later one may not have come back yet.
-        tiers.disk().forbid(entry.key());
     }
 
     /** Whether an object is one of a tenant (empty for any) whose key has a match. */
