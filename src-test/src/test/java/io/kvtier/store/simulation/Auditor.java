@@ -76,6 +76,16 @@ final class Auditor {
             case DiskCommand.FetchOffloads ignored ->
                 ((List<?>) reply).forEach(task -> fetched((OffloadTask) task, nowMs));
             case DiskCommand.OffloadDone done -> ended("an offload", done.task().replicaId());
+            case PageCommand<?> pageCommand -> answeredForPages(pageCommand, reply);
+            default -> {
+                // Gives nobody a range.
+            }
+        }
+    }
+
+    /** The memory that pages are filled from. */
+    private void answeredForPages(final PageCommand<?> command, final Object reply) {
+        switch (command) {
             case PageCommand.BatchAllocateDistributedPage all -> {
                 for (int i = 0; i < all.requests().size(); i++) {
                     sources.put(((PageAllocation) ((List<?>) reply).get(i)).replicaId(),

@@ -119,7 +119,8 @@ final class PageBatch {
                 world.tally().count(Kind.PAGES_NOT_NEEDED);
                 item.done(OffloadResult.OBSOLETE);
             }
-            case NO_SPACE -> {
+            default -> {
+                // NO_SPACE.
                 world.tally().count(Kind.PAGES_WITHOUT_ROOM);
                 item.done(OffloadResult.VALUE_REFUSED);
             }
