@@ -68,6 +68,18 @@ final class Auditor {
             case ObjectCommand.PutEnd end -> ended("a write", end.version());
             case ObjectCommand.PutRevoke revoke when revoke.settled() -> ended("a write", revoke.version());
             case ObjectCommand.ReadStart ignored -> leased((ReadReply) reply, nowMs);
+            case DiskCommand<?> disk -> answeredForDisks(master, disk, reply, nowMs);
+            case PageCommand<?> pageCommand -> answeredForPages(pageCommand, reply);
+            default -> {
+                // Gives nobody a range.
+            }
+        }
+    }
+
+    /** The memory that disks are filled from, and that what they have is copied to. */
+    private void answeredForDisks(final SimulatedMaster master, final DiskCommand<?> command, final Object reply,
+        final long nowMs) {
+        switch (command) {
             case DiskCommand.PromotionStart ignored when reply instanceof PromotionReply promotion
                 && promotion.accepted() -> given(master, new Replica(promotion.replicaId(), null, promotion.memory()),
                     "a promotion", promotion.replicaId(), nowMs);
@@ -76,7 +88,6 @@ final class Auditor {
             case DiskCommand.FetchOffloads ignored ->
                 ((List<?>) reply).forEach(task -> fetched((OffloadTask) task, nowMs));
             case DiskCommand.OffloadDone done -> ended("an offload", done.task().replicaId());
-            case PageCommand<?> pageCommand -> answeredForPages(pageCommand, reply);
             default -> {
                 // Gives nobody a range.
             }
