@@ -45,7 +45,7 @@ cp "$console" "$folder/lib/console.jar"
 for module in bindings alloc transport store; do
     if [ -d "$root/$module/target/classes" ]; then
         # The class path, as in the tests: a module descriptor in front of it would only be ignored.
-        "$java_home/bin/jar" --create --no-compress --file "$folder/lib/kvtier-$module.jar" \
+        "$java_home/bin/jar" --create --file "$folder/lib/kvtier-$module.jar" \
             -C "$root/$module/target/classes" .
     fi
 done
