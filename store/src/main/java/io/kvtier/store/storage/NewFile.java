@@ -21,19 +21,23 @@ import org.agrona.CloseHelper;
  * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> until {@link #finish} or {@link #abandon}.
  */
 final class NewFile {
-    private final Path path;
-    private final long address;
-    private final long length;
+    private final Place place;
     private final List<PendingStore> values;
     private final TransferEngine engine;
     private final BlockFile file;
     private final Segment segment;
 
-    private NewFile(final Path path, final long address, final long length, final List<PendingStore> values,
-        final TransferEngine engine, final BlockFile file, final Segment segment) {
-        this.path = path;
-        this.address = address;
-        this.length = length;
+    /** What it will be called, and the range of the space that it is. */
+    private record Place(Path path, long address, long length, DurableNames names) {
+        /** Its name while it is written. */
+        Path temporary() {
+            return DurableNames.temporary(path);
+        }
+    }
+
+    private NewFile(final Place place, final List<PendingStore> values, final TransferEngine engine,
+        final BlockFile file, final Segment segment) {
+        this.place = place;
         this.values = values;
         this.engine = engine;
         this.file = file;
@@ -51,10 +55,11 @@ final class NewFile {
         final long length =
             header + values.stream().mapToLong(value -> DataFile.extentBytes(value.size())).sum();
         final long address = files.take(length);
-        final Path path = files.place(address, values.getFirst().key());
-        final Path temporary = DurableNames.temporary(path);
+        final Place place = new Place(files.place(address, values.getFirst().key()), address, length,
+            DurableNames.of(opener));
+        final Path temporary = place.temporary();
         try (Closings made = new Closings()) {
-            made.keep(temporary, DurableNames::deleteIfExists);
+            made.keep(temporary, place.names()::deleteIfExists);
             final BlockFile file =
                 made.keep(opener.open(temporary.toString(), OpenMode.CREATE_NEW), CloseHelper::quietClose);
             file.preallocate(0, length);
@@ -65,7 +70,7 @@ final class NewFile {
                 value.reserved(at);
                 at += DataFile.extentBytes(value.size());
             }
-            return new NewFile(path, address, length, List.copyOf(values), engine, file, segment);
+            return new NewFile(place, List.copyOf(values), engine, file, segment);
         }
     }
 
@@ -74,11 +79,11 @@ final class NewFile {
     }
 
     Path path() {
-        return path;
+        return place.path();
     }
 
     long address() {
-        return address;
+        return place.address();
     }
 
     /** Starts to write its values; those that it was started for are added, with their transfers. */
@@ -86,7 +91,7 @@ final class NewFile {
         for (final PendingStore value : values) {
             if (value.isUnderWay()) {
                 final Transfer transfer = DataFile.start(value,
-                    () -> new ValueAccess(engine, segment, value.offset() - address, false));
+                    () -> new ValueAccess(engine, segment, value.offset() - address(), false));
                 if (transfer != null) {
                     writing.add(value);
                     transfers.add(transfer);
@@ -103,7 +108,7 @@ final class NewFile {
         try {
             engine.sync(segment).await();
         } catch (final RuntimeException e) {
-            DataFile.failAll(values, new StoreException(ErrorCode.FILE_WRITE_FAIL, "a sync of " + path
+            DataFile.failAll(values, new StoreException(ErrorCode.FILE_WRITE_FAIL, "a sync of " + path()
                 + " failed, so its values may be lost; store them again", e));
         }
     }
@@ -120,25 +125,25 @@ final class NewFile {
     ValueFile finish(final FileLayout layout, final UUID storageId) {
         final List<StoredValue> good =
             values.stream().filter(PendingStore::isUnderWay).map(PendingStore::value).toList();
-        final ValueFileHeader header = new ValueFileHeader(address, length, good);
+        final ValueFileHeader header = new ValueFileHeader(address(), place.length(), good);
         try {
             header.write(file, layout, storageId);
             punchOthers();
             file.sync();
-            DurableNames.move(DurableNames.temporary(path), path);
+            place.names().move(place.temporary(), path());
         } catch (final RuntimeException | Error e) {
             fail(e);
             return null;
         }
         close();
-        return new ValueFile(path, header);
+        return new ValueFile(path(), header);
     }
 
     /** What became of no use while it was written; where that cannot be given back, it is when the file is deleted. */
     private void punchOthers() {
         for (final PendingStore value : values) {
             if (!value.isUnderWay()) {
-                file.punch(value.offset() - address, DataFile.extentBytes(value.size()));
+                file.punch(value.offset() - address(), DataFile.extentBytes(value.size()));
             }
         }
     }
@@ -152,9 +157,9 @@ final class NewFile {
     /** Nothing of it is left, under either name. */
     void abandon() {
         close();
-        for (final Path name : List.of(DurableNames.temporary(path), path)) {
+        for (final Path name : List.of(place.temporary(), path())) {
             try {
-                DurableNames.deleteIfExists(name);
+                place.names().deleteIfExists(name);
             } catch (final StoreException e) {
                 // The next start deletes the one, and finds whole values in the other, which their owner refuses.
                 System.getLogger(NewFile.class.getName()).log(System.Logger.Level.WARNING, e.getMessage());
