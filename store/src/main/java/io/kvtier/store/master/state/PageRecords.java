@@ -56,7 +56,7 @@ final class PageRecords {
     /**
      * Takes records into files in which nothing is. Their objects can be read at once, by any client. Pages that are in
      * no record may be those of a writer whom the master of before sent there: nothing is allocated before he has
-     * stopped.
+     * stopped, and a lease is over, as after a reaping.
      *
      * @return how many were taken; a record whose object has another version, or may have been removed, is not.
      * @throws StoreException when two lie on the same pages, or one where there are none: the snapshot is not whole, or
@@ -83,9 +83,8 @@ final class PageRecords {
                 giveBack(record.place());
             }
         }
-        final long rest = Math.max(settings.leaseMs(), settings.liveness().releaseMs());
-        space.buckets().forEach(bucket -> tiers.segments().openFrom(bucket,
-            rest > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE : nowMs + rest));
+        final long openMs = PageWrites.quietFromMs(settings, nowMs);
+        space.buckets().forEach(bucket -> tiers.segments().openFrom(bucket, openMs));
         return taken;
     }
 

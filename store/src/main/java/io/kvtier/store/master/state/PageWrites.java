@@ -187,7 +187,12 @@ final class PageWrites {
     }
 
     private long restUntilMs(final PageWrite write) {
-        final long over = settings.liveness().overMs(write.startMs());
+        return quietFromMs(settings, write.startMs());
+    }
+
+    /** From when on nothing arrives any more of a write that was begun by then: its time is over, and a lease more. */
+    static long quietFromMs(final MasterSettings settings, final long startMs) {
+        final long over = settings.liveness().overMs(startMs);
         return over > Long.MAX_VALUE - settings.leaseMs() ? Long.MAX_VALUE : over + settings.leaseMs();
     }
 
