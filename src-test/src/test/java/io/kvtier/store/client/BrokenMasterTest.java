@@ -3,7 +3,6 @@ package io.kvtier.store.client;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,17 +13,17 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.transfer.RemoteSegments;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
-import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
-import io.kvtier.transport.tcp.SegmentServerConfig;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -134,21 +133,6 @@ class BrokenMasterTest {
     }
 
     /** Who waits for those inside before memory is taken back would wait for one that never leaves. */
-    @Test
-    void shouldNotStayInsideMemoryWhoseRangeIsNone() {
-        try (Exports exports = new Exports(SegmentServerConfig.DEFAULT, null);
-             LentMemory lent = new LentMemory(exports, "lent", 4 * UNIT, null)) {
-            final SegmentSpec spec = lent.renew();
-            final ConnectedMemory memory = new ConnectedMemory(lent, null, null, null);
-            for (final long offset : new long[] {4 * UNIT, Long.MAX_VALUE}) {
-                assertNull(memory.own(new ReplicaDescriptor.Memory(spec.address(), offset, UNIT), UNIT));
-            }
-            try (ReplicaMemory.OwnRange inside =
-                memory.own(new ReplicaDescriptor.Memory(spec.address(), 3 * UNIT, UNIT), UNIT)) {
-                assertEquals(UNIT, inside.slice().length());
-            }
-        }
-    }
 
     @Test
     void shouldEndAScanThatDoesNotMoveOn() {

@@ -9,6 +9,7 @@ import io.kvtier.kit.Jvm;
 import io.kvtier.kit.PrometheusText;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.cli.Main;
+import io.kvtier.store.client.engine.StoreHooks;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

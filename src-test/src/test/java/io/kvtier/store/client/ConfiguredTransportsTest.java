@@ -19,6 +19,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.cli.Main;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.Capability;
 import io.kvtier.transport.Segment;

@@ -24,6 +24,8 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.owner.OwnerInside;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
@@ -34,7 +36,6 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
 import io.kvtier.store.replica.ReplicaType;
-import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.rpc.RpcServer;
@@ -252,10 +253,8 @@ class ConnectedStoreTest {
 
     @Test
     void shouldEndItsConnectionsToOwnersOfDisksWhenClosed() throws IOException {
-        final OwnerProtocol.Reply gone = new OwnerProtocol.Reply(0, 1_000, SegmentAddress.local(new UUID(1, 2)),
-            List.of(new OwnerProtocol.Placed(OwnerProtocol.GONE, 0)));
         try (RpcServer owner = RpcServer.start(RpcServerConfig.loopback(0),
-            call -> call.reply(OwnerProtocol.reply(gone)))) {
+            OwnerInside::replyGone)) {
             final ReadReply there = new ReadReply(1, 10, List.of(new Replica(1, ReplicaStatus.COMPLETE,
                 new ReplicaDescriptor.LocalDisk(new UUID(3, 4), 10,
                     HostPort.of(null, owner.address()).toString()))), 0, false, 0, 600_000, DataType.UNKNOWN);

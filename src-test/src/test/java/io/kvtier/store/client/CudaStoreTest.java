@@ -22,6 +22,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RegisteredRegion;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.replica.ReplicaType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -25,6 +25,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.replica.ReplicaType;

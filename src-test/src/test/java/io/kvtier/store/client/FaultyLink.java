@@ -1,6 +1,8 @@
 package io.kvtier.store.client;
 
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.client.master.MasterLink;
+import io.kvtier.store.client.master.RemoteLink;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PutStartReply;

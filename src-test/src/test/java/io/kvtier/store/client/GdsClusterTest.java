@@ -18,6 +18,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.ObjectCommand.AddGdsReplicaStart;

@@ -24,6 +24,8 @@ import io.kvtier.store.RegisteredRegion;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreStats;
+import io.kvtier.store.client.engine.EngineSettings;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.replica.ReplicaType;

@@ -22,6 +22,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RegisteredRegion;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;

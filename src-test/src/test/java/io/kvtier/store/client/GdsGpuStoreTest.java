@@ -14,6 +14,8 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.gds.GdsInside;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.device.Devices;
 import io.kvtier.transport.file.FileOpener;
@@ -133,7 +135,7 @@ class GdsGpuStoreTest extends GdsGpuContract {
                 final DeviceRegion target = gpu().allocate(BYTES);
                 final Future<GetOutcome> getting =
                     threads.submit(() -> store.get(KEY, List.of(target.slice(0, BYTES))));
-                while (store.parts().file().storage().stats().leases() == 0 && !getting.isDone()) {
+                while (GdsInside.storage(store.parts().file()).stats().leases() == 0 && !getting.isDone()) {
                     Thread.onSpinWait();
                 }
                 target.close();

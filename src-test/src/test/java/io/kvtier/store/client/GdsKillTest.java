@@ -16,6 +16,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.PrintStream;
 import java.lang.foreign.Arena;

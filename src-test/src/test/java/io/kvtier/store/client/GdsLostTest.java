@@ -22,6 +22,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.gds.SimulatedGds;

@@ -9,6 +9,9 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.Store;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.owner.GdsOwners;
+import io.kvtier.store.client.owner.OwnerInside;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
@@ -98,7 +101,7 @@ class GdsOwnersTest {
         assertEquals("alice:1", endpoint(ALICE, named));
         registered.clear();
         register(ALICE, "alice:2");
-        owners.forget();
+        OwnerInside.forget(owners);
         assertEquals("alice:2", endpoint(ALICE, named));
         assertEquals(2, asked);
     }

@@ -20,6 +20,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.file.FileOpener;
 import io.kvtier.transport.gds.SimulatedGds;

@@ -18,6 +18,9 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.call.Pressure;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.gds.GdsInside;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.ReplicaDescriptor;
@@ -94,7 +97,7 @@ class GdsRoomTest {
     }
 
     private GdsStorageManager storage() {
-        return store.parts().file().storage();
+        return GdsInside.storage(store.parts().file());
     }
 
     /** A hold of this process on a value that is there. */
@@ -110,7 +113,7 @@ class GdsRoomTest {
     private <T> FutureTask<T> waiting(final Supplier<T> call) {
         final FutureTask<T> task = new FutureTask<>(call::get);
         thread = Thread.ofPlatform().daemon().start(task);
-        Threads.awaitInside(thread, GdsRoom.class, "await");
+        Threads.awaitInside(thread, GdsInside.ROOM, "await");
         Threads.awaitInside(thread, Pressure.class, "await");
         return task;
     }

@@ -12,6 +12,7 @@ import io.kvtier.store.GdsConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;

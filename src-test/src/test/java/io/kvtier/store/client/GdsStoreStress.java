@@ -10,6 +10,7 @@ import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.client.engine.StoreHooks;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -16,6 +16,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand.PutEnd;

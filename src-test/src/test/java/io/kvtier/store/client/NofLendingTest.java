@@ -20,6 +20,8 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.device.LentDevices;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command;

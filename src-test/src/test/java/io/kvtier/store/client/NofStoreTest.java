@@ -21,6 +21,7 @@ import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.nof.NofDevice;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ReadReply;

@@ -12,6 +12,7 @@ import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.PromotionReply;

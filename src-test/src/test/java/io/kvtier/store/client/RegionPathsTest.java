@@ -21,6 +21,15 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.call.Counters;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.master.PutStarts;
+import io.kvtier.store.client.request.CallerRegions;
+import io.kvtier.store.client.request.PutRequest;
+import io.kvtier.store.client.request.ValueMemory;
+import io.kvtier.store.client.transfer.Move;
+import io.kvtier.store.client.transfer.ReplicaMemory;
+import io.kvtier.store.client.write.Writer;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
@@ -170,9 +179,9 @@ class RegionPathsTest {
         final Writer writer =
             new Writer(UUID.randomUUID(), master, new AtOnce(new Gate(), new Counters(), limitMs),
                 new Writer.Places(new Untouched(), null, null), new Counters(), limitMs);
-        final GpuCopies gpus = new GpuCopies(devices, 30_000);
-        try (gpus; ValueMemory source = ValueMemory.enter(memory.ranges(Kind.DEVICE), gpus)) {
-            final Writer.Value value = Writer.Value.of(KEY, source, PutOptions.DEFAULT, false);
+        final CallerRegions regions = new CallerRegions(devices, List.of(), 30_000);
+        try (regions; ValueMemory source = regions.enter(memory.ranges(Kind.DEVICE))) {
+            final PutRequest value = PutRequest.of(KEY, source, PutOptions.DEFAULT, false);
             final StoreException e = batch ? writer.putBatch(List.of(value)).getFirst().failure()
                 : assertThrows(StoreException.class, () -> writer.put(value));
             assertEquals(ErrorCode.TRANSFER_FAIL, e.code());

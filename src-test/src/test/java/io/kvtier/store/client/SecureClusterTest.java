@@ -13,6 +13,7 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.SecurityFiles;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.SharedSecret;

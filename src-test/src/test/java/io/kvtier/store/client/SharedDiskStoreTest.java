@@ -28,6 +28,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.SharedDiskVariables.FileSystem;
 import io.kvtier.store.protocol.PageCommand.GetDistributedPageMapping;

@@ -6,6 +6,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.client.engine.StoreHooks;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -4,6 +4,7 @@ import io.kvtier.kit.Steps;
 import io.kvtier.kit.Steps.Kind;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.master.MasterLink;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand.PutStart;

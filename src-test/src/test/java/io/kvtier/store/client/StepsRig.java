@@ -7,6 +7,7 @@ import io.kvtier.kit.Steps;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;

@@ -15,6 +15,8 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.gds.GdsInside;
+import io.kvtier.store.client.gds.GdsTier;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.storage.Extent;
@@ -266,7 +268,7 @@ final class StepsScenario {
     private void pass() {
         rig.pass(StepsRig.LEASE_MS + 1);
         settle();
-        final GdsStorageManager storage = client.store().parts().file().storage();
+        final GdsStorageManager storage = GdsInside.storage(client.store().parts().file());
         assertEquals(rig.stats().gds().used(), storage.usedBytes(), () -> storage.stats().toString());
     }
 
@@ -279,7 +281,8 @@ final class StepsScenario {
         final Map<ObjectKey, Long> inFile = rig.versions(ledger.keys(), ReplicaType.GDS);
         checkReadable(tier, inFile);
         // What the owner has lost rests at the master for as long as somebody may have a lease on it.
-        assertTrue(tier.storage().usedBytes() <= rig.stats().gds().used(), () -> tier.storage().stats().toString());
+        assertTrue(GdsInside.storage(tier).usedBytes() <= rig.stats().gds().used(),
+            () -> GdsInside.storage(tier).stats().toString());
         ledger.durable(inFile);
     }
 
@@ -289,7 +292,7 @@ final class StepsScenario {
         while (done == null) {
             done = act(() -> {
                 tier.removeDropped();
-                tier.storage().flush();
+                GdsInside.storage(tier).flush();
                 return true;
             });
         }
@@ -299,7 +302,7 @@ final class StepsScenario {
     private void checkReadable(final GdsTier tier, final Map<ObjectKey, Long> inFile) {
         inFile.forEach((key, version) -> {
             for (final ReplicaDescriptor.Gds place : rig.places(List.of(key))) {
-                try (GdsLease lease = tier.storage().acquire(key, version,
+                try (GdsLease lease = GdsInside.storage(tier).acquire(key, version,
                     new Extent(place.valueOffset(), place.allocatedSize()), place.valueSize())) {
                     assertNotNull(lease, () -> place + " of " + key + " is not there");
                 }
@@ -310,12 +313,12 @@ final class StepsScenario {
     /** Another thread asks about what is in doubt. */
     private static void awaitSettled(final GdsTier tier, final BooleanSupplier orDead) {
         Threads.awaitUntil(() -> {
-            final boolean settled = orDead.getAsBoolean() || tier.storage().stats().unsettled() == 0;
+            final boolean settled = orDead.getAsBoolean() || GdsInside.storage(tier).stats().unsettled() == 0;
             if (!settled) {
                 tier.wake();
             }
             return settled;
-        }, () -> tier.storage().stats());
+        }, () -> GdsInside.storage(tier).stats());
     }
 
     // ---- what is left
@@ -349,9 +352,10 @@ final class StepsScenario {
         final GdsTier tier = next.store().parts().file();
         awaitSettled(tier, () -> false);
         tier.removeDropped();
-        tier.storage().flush();
-        assertEquals(rig.stats().gds().used(), tier.storage().usedBytes(), () -> tier.storage().stats().toString());
-        final GdsStorageStats now = tier.storage().stats();
+        GdsInside.storage(tier).flush();
+        assertEquals(rig.stats().gds().used(), GdsInside.storage(tier).usedBytes(),
+            () -> GdsInside.storage(tier).stats().toString());
+        final GdsStorageStats now = GdsInside.storage(tier).stats();
         final var places = rig.places(ledger.keys());
         assertEquals(places.stream().mapToLong(place -> place.allocatedSize()).sum(), now.usedBytes(),
             () -> "held by nobody, or by two: " + places + ", " + now);

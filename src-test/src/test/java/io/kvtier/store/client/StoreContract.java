@@ -42,8 +42,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and freed memory may rest.
  */
 @ExtendWith(LeakCheck.class)
-abstract class StoreContract extends RegionFaultContract {
-    static final int UNIT = 4096;
+public abstract class StoreContract extends RegionFaultContract {
+    public static final int UNIT = 4096;
     static final ObjectKey KEY = ObjectKey.of("key");
 
     @ParameterizedTest
@@ -383,7 +383,7 @@ abstract class StoreContract extends RegionFaultContract {
         }
     }
 
-    static byte[] join(final MemorySegment... pieces) {
+    public static byte[] join(final MemorySegment... pieces) {
         final ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (final MemorySegment piece : pieces) {
             all.writeBytes(PatternBytes.copyOf(piece));

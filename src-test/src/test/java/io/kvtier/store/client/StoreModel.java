@@ -23,6 +23,7 @@ import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.replica.ReplicaType;

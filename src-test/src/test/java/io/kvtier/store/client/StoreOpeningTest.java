@@ -9,6 +9,7 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.StoreConfig;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.config.Environment;
 import io.kvtier.transport.file.FileOpener;
 import java.nio.file.Path;

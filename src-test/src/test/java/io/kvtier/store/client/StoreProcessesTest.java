@@ -18,6 +18,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.cli.Main;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
 import java.io.RandomAccessFile;

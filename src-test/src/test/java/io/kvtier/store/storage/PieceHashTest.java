@@ -36,6 +36,20 @@ class PieceHashTest {
         }
     }
 
+    /** Pieces of hundreds of bytes, of which lines ahead are asked for: never beyond a piece. */
+    @Test
+    void shouldAgreeWithTheReferenceForLongPieces() {
+        final SplittableRandom random = new SplittableRandom(2);
+        for (int length = 500; length < 1500; length++) {
+            final byte[] bytes = PatternBytes.of(length, length);
+            final long expected = ReferenceXxh64.of(bytes);
+            assertEquals(expected, PieceHash.xxh64(List.of(MemorySegment.ofArray(bytes)), length), "length " + length);
+            final int cut = random.nextInt(length);
+            assertEquals(expected, PieceHash.xxh64(List.of(MemorySegment.ofArray(bytes).asSlice(0, cut),
+                MemorySegment.ofArray(bytes).asSlice(cut)), length), "length " + length + " cut at " + cut);
+        }
+    }
+
     @Test
     void shouldKnowTheNumbersOfTheSpecification() {
         // https://github.com/Cyan4973/xxHash: of nothing, and of "abc", with seed 0.

@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.Threads;
 import java.io.IOException;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -58,13 +60,13 @@ class RpcIdleTest {
         }
     }
 
-    /** On a slow machine a connection can be idle before its first call is there. */
+    /** On a slow machine a connection can be idle before its first call is there, or before it was greeted. */
     private byte[] callBeforeItIsIdle(final RpcClient idle) throws InterruptedException {
         while (true) {
             try {
                 return idle.call(1, new byte[] {2}, LIMIT_MS);
             } catch (final RpcException e) {
-                assertEquals(RpcStatus.DISCONNECTED, e.status());
+                assertTrue(Set.of(RpcStatus.DISCONNECTED, RpcStatus.UNREACHABLE).contains(e.status()), e::toString);
                 gone.take();
             }
         }

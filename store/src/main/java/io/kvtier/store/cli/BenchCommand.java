@@ -46,6 +46,11 @@ final class BenchCommand extends ReportCommand {
             + "directory). They are gone afterwards, also after an interrupt.")
     private Path dir;
 
+    @Option(names = "--owner-dir", paramLabel = "DIR",
+        description = "Make the directory of the other side's own disk in DIR, which bench shared-disk compares with: "
+            + "a local disk where that of --dir is a shared mount (default: as --dir).")
+    private Path ownerDir;
+
     @Option(names = "--size", paramLabel = "BYTES", defaultValue = "1G", converter = ByteSize.class,
         description = "Size of the file that is read and written, whole units of 16 MiB (default: ${DEFAULT-VALUE}).")
     private long size;
@@ -187,13 +192,15 @@ final class BenchCommand extends ReportCommand {
         }
         final BenchSettings settings = quick ? new BenchSettings(QUICK_SECONDS, QUICK_RUNS, rows)
             : new BenchSettings(seconds, runs, rows);
-        try (WorkDirectory directory = WorkDirectory.temporary(dir == null ? Path.of("") : dir)) {
+        try (WorkDirectory directory = WorkDirectory.temporary("--dir", dir == null ? Path.of("") : dir);
+             WorkDirectory owner = ownerDir == null ? null : WorkDirectory.temporary("--owner-dir", ownerDir)) {
             final Probes.Volume volume = probes.volume(directory.path());
             if (IN_MEMORY.contains(volume.type())) {
                 where.err().println("note: " + directory.path().toAbsolutePath() + " is on " + volume.type()
                     + ", which is memory: file rows measure no disk; name a directory on one with --dir");
             }
-            final Workspace workspace = new Workspace(directory.path(), size, objects, PatternBytes::fill, self());
+            final Workspace workspace = new Workspace(directory.path(),
+                owner == null ? directory.path() : owner.path(), size, objects, PatternBytes::fill, self());
             return new Finished(new BenchRun(bench, settings, workspace, new MachineFacts(machine, volume).facts(),
                 where.err()::println).run());
         }

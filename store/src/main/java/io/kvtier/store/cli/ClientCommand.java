@@ -8,7 +8,7 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.client.ConnectedStore;
-import io.kvtier.store.client.StoreHooks;
+import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.transport.Printable;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -152,7 +152,7 @@ final class DemoRun {
      */
     Report run() throws IOException, InterruptedException {
         final long start = System.nanoTime();
-        try (WorkDirectory directory = WorkDirectory.temporary(plan.parent());
+        try (WorkDirectory directory = WorkDirectory.temporary("--dir", plan.parent());
              Store store = directory.open(opener, StoreConfig.builder()
                  .memoryBytes(plan.memoryBytes())
                  .disk(directory.path(), plan.diskBytes())

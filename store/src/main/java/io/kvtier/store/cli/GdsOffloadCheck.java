@@ -4,7 +4,7 @@ import io.kvtier.bindings.Availability;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
-import io.kvtier.store.client.GdsEnablement;
+import io.kvtier.store.client.engine.GdsEnablement;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.GdsVariables;
 import io.kvtier.store.config.TentConfig;

@@ -58,7 +58,7 @@ final class Replayer {
                 return replay(requests, store);
             }
         }
-        try (WorkDirectory directory = plan.dir() == null ? WorkDirectory.temporary(null)
+        try (WorkDirectory directory = plan.dir() == null ? WorkDirectory.temporary("--dir", null)
                  : WorkDirectory.kept(plan.dir());
              Store store = directory.open(opener, withDisk(directory))) {
             return replay(requests, store);

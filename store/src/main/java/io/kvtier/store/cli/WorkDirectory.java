@@ -34,13 +34,14 @@ final class WorkDirectory implements AutoCloseable {
     /**
      * Makes a temporary directory.
      *
+     * @param option which names the place.
      * @param parent where; null for the system's place for temporary files.
      * @return the directory.
      * @throws IOException naming the place, when it cannot be made.
      */
-    static WorkDirectory temporary(final Path parent) throws IOException {
+    static WorkDirectory temporary(final String option, final Path parent) throws IOException {
         if (parent != null && !Files.isDirectory(parent)) {
-            throw new CommandFailure("--dir " + parent + " is not a directory; make it or name another one");
+            throw new CommandFailure(option + ' ' + parent + " is not a directory; make it or name another one");
         }
         // With the process, so that one that was killed can be told from one that runs.
         final String prefix = "kvtier-work-" + ProcessHandle.current().pid() + '-';

@@ -16,6 +16,20 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.client.call.BatchCalls;
+import io.kvtier.store.client.call.Counters;
+import io.kvtier.store.client.call.Refusals;
+import io.kvtier.store.client.disk.DiskTier;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.gds.GdsTier;
+import io.kvtier.store.client.read.Reader;
+import io.kvtier.store.client.request.CallerRegions;
+import io.kvtier.store.client.request.PutRequest;
+import io.kvtier.store.client.request.ReadRequest;
+import io.kvtier.store.client.request.ValueMemory;
+import io.kvtier.store.client.shared.SharedDiskTier;
+import io.kvtier.store.client.transfer.ScatterGather;
+import io.kvtier.store.client.write.Writer;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.MasterStats;
@@ -103,14 +117,14 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
 
     @Override
     public PutOutcome put(final ObjectKey key, final PutOptions options, final MemorySegment... source) {
-        return inside(() -> parts.writer().put(Writer.Value.of(named(key), List.of(source), options, false)));
+        return inside(() -> parts.writer().put(PutRequest.of(named(key), List.of(source), options, false)));
     }
 
     @Override
     public PutOutcome upsert(final ObjectKey key, final PutOptions options, final MemorySegment... source) {
         return inside(() -> {
             final PutOutcome outcome =
-                parts.writer().put(Writer.Value.of(named(key), List.of(source), options, true));
+                parts.writer().put(PutRequest.of(named(key), List.of(source), options, true));
             removedSome();
             return outcome;
         });
@@ -144,7 +158,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     private PutOutcome putRegions(final ObjectKey key, final PutOptions options, final List<RegionSlice> source,
         final boolean replace) {
         try (ValueMemory memory = regions.enter(source)) {
-            return parts.writer().put(Writer.Value.of(named(key), memory, options, replace));
+            return parts.writer().put(PutRequest.of(named(key), memory, options, replace));
         }
     }
 
@@ -260,7 +274,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
     private List<BatchResult<PutOutcome>> putRegionBatch(final List<RegionItem> items, final PutOptions options,
         final boolean replace) {
         return regions.each(items, RegionItem::memory,
-            (item, memory) -> Writer.Value.of(named(item.key()), memory, options, replace), parts.writer()::putBatch);
+            (item, memory) -> PutRequest.of(named(item.key()), memory, options, replace), parts.writer()::putBatch);
     }
 
     @Override
@@ -375,14 +389,14 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
             final Counters counters = parts.counters();
             final DiskTier disk = parts.disk();
             return new StoreStats(state.objects(),
-                new StoreStats.TierStats(state.memoryCapacity(), state.memoryUsed(), counters.memoryHits.sum(),
-                    counters.memoryReadBytes.sum(), counters.memoryWrittenBytes.sum(), state.memoryEvictions()),
+                new StoreStats.TierStats(state.memoryCapacity(), state.memoryUsed(), counters.memoryHits().sum(),
+                    counters.memoryReadBytes().sum(), counters.memoryWrittenBytes().sum(), state.memoryEvictions()),
                 new StoreStats.TierStats(disk == null ? 0 : disk.capacityBytes(), disk == null ? 0 : disk.usedBytes(),
-                    counters.diskHits.sum(), counters.diskReadBytes.sum(), counters.diskWrittenBytes.sum(),
+                    counters.diskHits().sum(), counters.diskReadBytes().sum(), counters.diskWrittenBytes().sum(),
                     state.diskEvictions()),
-                counters.misses.sum(), state.offloads(), state.offloadFailures(), state.promotions(),
-                new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
-                counters.putWaits.sum(), counters.lateReads.sum(),
+                counters.misses().sum(), state.offloads(), state.offloadFailures(), state.promotions(),
+                new StoreStats.TierFaults(counters.ioErrors().sum(), counters.checksumMismatches().sum()),
+                counters.putWaits().sum(), counters.lateReads().sum(),
                 parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()),
                 parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats(),
                 lostTransfers());
@@ -419,8 +433,8 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
         return Optional.of(new ValueInfo(reply.size(), tiers));
     }
 
-    private List<Writer.Value> values(final List<Item> items, final PutOptions options, final boolean replace) {
-        return items.stream().map(item -> Writer.Value.of(named(item.key()), item.memory(), options, replace))
+    private List<PutRequest> values(final List<Item> items, final PutOptions options, final boolean replace) {
+        return items.stream().map(item -> PutRequest.of(named(item.key()), item.memory(), options, replace))
             .toList();
     }
 
@@ -444,7 +458,7 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
 
     private <T> T inside(final Supplier<T> call) {
         if (!parts.gate().tryEnter()) {
-            throw closedException();
+            throw Refusals.closed();
         }
         try {
             return call.get();
@@ -457,12 +471,8 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
         try {
             return CompletableFuture.supplyAsync(call, async);
         } catch (final RejectedExecutionException e) {
-            return CompletableFuture.failedFuture(closedException());
+            return CompletableFuture.failedFuture(Refusals.closed());
         }
-    }
-
-    static StoreException closedException() {
-        return new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "the store is closed; open another one");
     }
 
     static StoreException stillRunning(final String what, final long timeoutMs) {

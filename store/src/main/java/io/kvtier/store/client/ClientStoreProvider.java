@@ -4,6 +4,7 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreProvider;
+import io.kvtier.store.client.engine.StoreHooks;
 
 /** Opens stores for the service loader. */
 public final class ClientStoreProvider implements StoreProvider {

@@ -1,14 +1,47 @@
 package io.kvtier.store.client;
 
+import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeAccess;
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.call.Counters;
+import io.kvtier.store.client.device.BlockDevices;
+import io.kvtier.store.client.device.LentDevices;
+import io.kvtier.store.client.disk.DiskSettings;
+import io.kvtier.store.client.disk.DiskTier;
+import io.kvtier.store.client.engine.Engines;
+import io.kvtier.store.client.engine.Exports;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.gds.GdsTier;
+import io.kvtier.store.client.lending.ConnectedMemory;
+import io.kvtier.store.client.lending.LentMemory;
+import io.kvtier.store.client.lending.Mounts;
+import io.kvtier.store.client.master.Liveness;
+import io.kvtier.store.client.master.MasterLink;
+import io.kvtier.store.client.master.WaitingStarts;
+import io.kvtier.store.client.owner.GdsOwners;
+import io.kvtier.store.client.owner.OwnerEndpoint;
+import io.kvtier.store.client.owner.OwnerProtocol;
+import io.kvtier.store.client.owner.OwnerReads;
+import io.kvtier.store.client.read.Reader;
+import io.kvtier.store.client.request.ReadTerms;
+import io.kvtier.store.client.shared.DistributedPageBackend;
+import io.kvtier.store.client.shared.SharedDiskTier;
+import io.kvtier.store.client.transfer.Move;
+import io.kvtier.store.client.transfer.RemoteSegments;
+import io.kvtier.store.client.transfer.Staging;
+import io.kvtier.store.client.work.Offloader;
+import io.kvtier.store.client.work.Promoter;
+import io.kvtier.store.client.work.Replications;
+import io.kvtier.store.client.work.WorkLoop;
+import io.kvtier.store.client.write.Writer;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.HostPort;
@@ -161,7 +194,15 @@ final class ConnectedParts {
     private OwnerEndpoint openEndpoint(final Exports exports, final Engines engines) {
         return served.keep(new OwnerEndpoint(rpcServer(), exports,
             new OwnerEndpoint.Buffers(config.lending().stagingBytes(), engines.shared(), OWNER_LEASE_MS),
-            OwnerEndpoint.Values.of(disk, file)), OwnerEndpoint::close);
+            this::startRead), OwnerEndpoint::close);
+    }
+
+    /** For another client. */
+    private Move startRead(final OwnerProtocol.Wanted wanted, final RegionSlice target) {
+        if (wanted.place() == null) {
+            return disk == null ? Move.failed("this client has no disk") : disk.startRead(wanted, target);
+        }
+        return file == null ? Move.failed("this client has no file for GDS replicas") : file.startRead(wanted, target);
     }
 
     /** Lends what there is to lend, and begins to work. When this throws, {@link #close} takes back what was lent. */
@@ -242,6 +283,10 @@ final class ConnectedParts {
                 if (mounts.takeSharedMissing()) {
                     chore(chores, mounts::mountShared);
                 }
+                final SegmentAddress returned = mounts.takeUnended();
+                if (returned != null) {
+                    chore(chores, () -> mounts.endReturn(returned));
+                }
             }
         };
     }
@@ -290,7 +335,7 @@ final class ConnectedParts {
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
         final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, file,
-            shared, owners, counters), new Reader.Terms(false, config.verify(), config.verify(),
+            shared, owners, counters), new ReadTerms(false, config.verify(), config.verify(),
             config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
             new WaitingStarts(master, gate, counters, config.timeouts().putMs()),

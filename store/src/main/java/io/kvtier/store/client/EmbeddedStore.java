@@ -7,6 +7,19 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.call.Counters;
+import io.kvtier.store.client.call.Pressure;
+import io.kvtier.store.client.disk.DiskSettings;
+import io.kvtier.store.client.disk.DiskTier;
+import io.kvtier.store.client.engine.Engines;
+import io.kvtier.store.client.engine.StoreHooks;
+import io.kvtier.store.client.gds.GdsTier;
+import io.kvtier.store.client.master.PressedStarts;
+import io.kvtier.store.client.read.Reader;
+import io.kvtier.store.client.request.ReadTerms;
+import io.kvtier.store.client.transfer.EmbeddedMemory;
+import io.kvtier.store.client.transfer.ReplicaMemory;
+import io.kvtier.store.client.write.Writer;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.EmbeddedMaster;
 import io.kvtier.store.master.state.Effects;
@@ -118,7 +131,7 @@ public final class EmbeddedStore extends ClientStore {
             final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of(),
                 file == null ? null : file.file(), false);
             final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, file, null,
-                null, counters), Reader.Terms.held(config.verifyDiskReads()));
+                null, counters), ReadTerms.held(config.verifyDiskReads()));
             final Writer writer = new Writer(clientId, master,
                 new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()),
                 new Writer.Places(memory, null, file), counters, Long.MAX_VALUE);

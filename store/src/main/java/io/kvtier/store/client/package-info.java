@@ -1,7 +1,8 @@
 /**
- * The store as its user holds it: moves the bytes, asks the master, runs the disk tier.
+ * The store as its user holds it: its calls, and how a store in one process and one that many share are put together.
  *
- * <p>{@link io.kvtier.store.client.EmbeddedStore} is the entry; each other class owns one thing of it. Thread-safe
- * throughout. Nothing here decides where a value lies or how long it stays: the master does.
+ * <p>{@link io.kvtier.store.client.EmbeddedStore} and {@link io.kvtier.store.client.ConnectedStore} are the entries;
+ * what they are made of has packages of its own below, none of which imports this one. Thread-safe throughout. Nothing
+ * here decides where a value lies or how long it stays: the master does.
  */
 package io.kvtier.store.client;

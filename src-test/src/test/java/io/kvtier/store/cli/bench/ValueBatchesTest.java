@@ -8,7 +8,6 @@ import io.kvtier.store.BatchResult;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
-import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
 import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
@@ -31,6 +30,8 @@ final class ValueBatchesTest {
         private final List<ObjectKey> put = new ArrayList<>();
         private PutOutcome answer = PutOutcome.STORED;
         private boolean lost;
+        /** Where it says that values come from. */
+        private ReplicaType tier = ReplicaType.GDS;
         /** Processor time of a put; nanoseconds. */
         private long work;
 
@@ -60,7 +61,7 @@ final class ValueBatchesTest {
         }
 
         @Override
-        public List<BatchResult<PutOutcome>> put(final Store store, final List<ObjectKey> keys) {
+        public List<BatchResult<PutOutcome>> put(final List<ObjectKey> keys) {
             assertTrue(keys.size() <= BATCH, keys::toString);
             put.addAll(keys);
             final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
@@ -71,19 +72,19 @@ final class ValueBatchesTest {
         }
 
         @Override
-        public List<BatchResult<GetOutcome>> get(final Store store, final List<ObjectKey> keys, final int first) {
+        public List<BatchResult<GetOutcome>> get(final List<ObjectKey> keys, final int first) {
             for (int i = 0; i < keys.size(); i++) {
                 assertTrue(put.contains(keys.get(i)), keys::toString);
                 events.add("get " + (first + i) + ' ' + put.indexOf(keys.get(i)));
             }
             return keys.stream().map(key -> new BatchResult<>(lost ? GetOutcome.MISS
-                : new GetOutcome(true, BYTES, ReplicaType.GDS), null)).toList();
+                : new GetOutcome(true, BYTES, tier), null)).toList();
         }
     }
 
     private static ValueBatches open(final Rig rig, final Operation operation, final Recorder recorder)
         throws IOException {
-        return ValueBatches.open(rig, null, new ValueBatches.Shape(operation, BYTES, BATCH), recorder,
+        return ValueBatches.open(rig, new ValueBatches.Shape(operation, BYTES, BATCH, ReplicaType.GDS), recorder,
             VALUES * BYTES);
     }
 
@@ -152,6 +153,19 @@ final class ValueBatchesTest {
             recorder.lost = true;
             final IOException thrown = assertThrows(IOException.class, () -> load.mebibytesPerSecond(1));
             assertTrue(thrown.getMessage().contains("of 4096 bytes"), thrown::getMessage);
+        }
+    }
+
+    /** Else the speed of memory could be shown as that of a disk. */
+    @Test
+    void shouldFailWhenAValueComesFromAnotherTier() throws IOException {
+        final Recorder recorder = new Recorder();
+        try (Rig rig = new Rig()) {
+            final ValueBatches load = open(rig, Operation.GET, recorder);
+            recorder.tier = ReplicaType.MEMORY;
+            final IOException thrown = assertThrows(IOException.class, () -> load.mebibytesPerSecond(1));
+            assertTrue(thrown.getMessage().contains("in GDS: ") && thrown.getMessage().contains("MEMORY"),
+                thrown::getMessage);
         }
     }
 

@@ -4,14 +4,13 @@ import io.kvtier.store.BatchResult;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
-import io.kvtier.store.Store;
 import java.io.IOException;
 import java.util.List;
 
 /**
- * Memory for a batch of values of one size, one behind the other, and a spare place. From place {@code i} only values
- * are put whose number divided by the size of a batch leaves {@code i}, so that memory that is slow to change need not
- * be changed for each.
+ * Memory for a batch of values of one size, one behind the other, and a spare place, and who keeps the values. From
+ * place {@code i} only values are put whose number divided by the size of a batch leaves {@code i}, so that memory that
+ * is slow to change need not be changed for each.
  *
  * <p>What is done for each value is measured with it; the rest is done between measurements.
  *
@@ -34,8 +33,8 @@ interface BatchBuffers {
     void verify(int place, long number) throws IOException;
 
     /** Puts a batch from the first places. */
-    List<BatchResult<PutOutcome>> put(Store store, List<ObjectKey> keys);
+    List<BatchResult<PutOutcome>> put(List<ObjectKey> keys) throws IOException;
 
     /** Fetches a batch into places from a first one on. */
-    List<BatchResult<GetOutcome>> get(Store store, List<ObjectKey> keys, int first);
+    List<BatchResult<GetOutcome>> get(List<ObjectKey> keys, int first) throws IOException;
 }

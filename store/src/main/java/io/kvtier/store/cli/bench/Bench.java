@@ -32,7 +32,8 @@ public final class Bench {
      * @return in the order in which they are listed.
      */
     public static List<Bench> all() {
-        return List.of(TransferBench.bench(), RpcBench.bench(), KvBench.bench(), GdsBench.bench());
+        return List.of(TransferBench.bench(), RpcBench.bench(), KvBench.bench(), GdsBench.bench(),
+            SharedDiskBench.bench());
     }
 
     /**

@@ -19,19 +19,20 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Memory of a GPU, registered with each store that uses it. The processor cannot stamp it without a copy as long as the
+ * Memory of a GPU, registered with the store that uses it. The processor cannot stamp it without a copy as long as the
  * one that is measured: each place keeps one stamp, and what is in all of them is looked at between measurements.
  *
  * @param context of the GPU.
  * @param region  all places.
  * @param content what they are filled from, and looked at in, as large.
  * @param shape   of the batches.
+ * @param store   keeps the values.
  */
-record DeviceBuffers(CudaContext context, DeviceRegion region, HostRegion content, ValueBatches.Shape shape)
-    implements BatchBuffers {
-    /** Makes them on the first GPU, every place with its stamp. */
+record DeviceBuffers(CudaContext context, DeviceRegion region, HostRegion content, ValueBatches.Shape shape,
+                     Store store) implements BatchBuffers {
+    /** Makes them on the first GPU, every place with its stamp, and registers them with the store. */
     static DeviceBuffers open(final Rig rig, final Workspace workspace, final CudaContext context,
-        final ValueBatches.Shape shape) {
+        final ValueBatches.Shape shape, final Store store) {
         final long all = shape.bytes() * (shape.count() + 1);
         final DeviceRegion region = rig.keep(DeviceRegion.allocate(context, all));
         final HostRegion content = rig.keep(workspace.filled(all, shape.count()));
@@ -39,12 +40,8 @@ record DeviceBuffers(CudaContext context, DeviceRegion region, HostRegion conten
             Stamps.write(content.segment().asSlice(i * shape.bytes(), shape.bytes()), i);
         }
         CudaCopies.toDevice(context, content.segment(), region.pointer());
-        return new DeviceBuffers(context, region, content, shape);
-    }
-
-    /** Tells a store of the memory. */
-    void register(final Rig rig, final Store store) {
         rig.keep(store.register(region), RegisteredRegion::close);
+        return new DeviceBuffers(context, region, content, shape, store);
     }
 
     private MemorySegment host(final int place) {
@@ -83,12 +80,12 @@ record DeviceBuffers(CudaContext context, DeviceRegion region, HostRegion conten
     }
 
     @Override
-    public List<BatchResult<PutOutcome>> put(final Store store, final List<ObjectKey> keys) {
+    public List<BatchResult<PutOutcome>> put(final List<ObjectKey> keys) {
         return store.putRegionBatch(items(keys, 0), PutOptions.DEFAULT);
     }
 
     @Override
-    public List<BatchResult<GetOutcome>> get(final Store store, final List<ObjectKey> keys, final int first) {
+    public List<BatchResult<GetOutcome>> get(final List<ObjectKey> keys, final int first) {
         return store.getRegionBatch(items(keys, first));
     }
 

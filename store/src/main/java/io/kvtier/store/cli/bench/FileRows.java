@@ -28,9 +28,9 @@ final class FileRows {
     private static final double GOAL = 0.95;
     private static final List<Long> BLOCKS = List.of(64L << 10, 1L << 20, 16L << 20);
     /** What fits no huge page is given none, to either side. */
-    private static final long HUGE_PAGE = 2L << 20;
+    static final long HUGE_PAGE = 2L << 20;
     /** So much of it that requests meet pages of every kind: those that lie side by side in the machine, and others. */
-    private static final long ORDINARY_BYTES = 32L << 20;
+    static final long ORDINARY_BYTES = 32L << 20;
     private static final List<Integer> DEPTHS = List.of(1, 8, 32);
     /** Small and few: where waking a thread for each request costs most. */
     private static final long REFILLED_BLOCK = 64L << 10;

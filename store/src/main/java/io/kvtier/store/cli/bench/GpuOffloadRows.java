@@ -7,9 +7,10 @@ import io.kvtier.store.GdsConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
-import io.kvtier.store.client.GdsEnablement;
+import io.kvtier.store.client.engine.GdsEnablement;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.TentConfig;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.Direction;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -48,12 +49,12 @@ final class GpuOffloadRows {
         final List<Row> rows = new ArrayList<>();
         for (final Operation operation : Operation.values()) {
             for (final long bytes : SIZES) {
-                final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH);
+                final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH, ReplicaType.GDS);
                 rows.add(besideCuFile(shape));
                 rows.add(besideTwoSteps(shape, "", Unit.MIB_PER_SECOND, ValueBatches::mebibytesPerSecond));
             }
-            rows.add(besideTwoSteps(new ValueBatches.Shape(operation, SIZES.getLast(), BATCH), ", processor time",
-                Unit.CPU_SECONDS_PER_GB, ValueBatches::cpuSecondsPerGigabyte));
+            rows.add(besideTwoSteps(new ValueBatches.Shape(operation, SIZES.getLast(), BATCH, ReplicaType.GDS),
+                ", processor time", Unit.CPU_SECONDS_PER_GB, ValueBatches::cpuSecondsPerGigabyte));
         }
         return rows;
     }
@@ -76,8 +77,9 @@ final class GpuOffloadRows {
         return new Row("gpu " + shape, Unit.MIB_PER_SECOND, Peer.builtIn("cuFile direct"), DIRECT_GOAL, this::here,
             () -> Rig.with(rig -> {
                 final CudaContext context = context(rig);
-                final DeviceBuffers buffers = DeviceBuffers.open(rig, workspace, context, shape);
-                final ValueBatches ours = load(rig, buffers, GdsConfig.Mover.GDS);
+                final DeviceBuffers buffers =
+                    DeviceBuffers.open(rig, workspace, context, shape, store(rig, GdsConfig.Mover.GDS));
+                final ValueBatches ours = load(rig, buffers);
                 final CuFileBatches peer = CuFileBatches.open(rig, new BatchShape(shape.operation() == Operation.PUT
                     ? Direction.WRITE : Direction.READ, shape.bytes(), shape.count(), workspace.fileBytes()), context,
                     buffers.region(), workspace.file());
@@ -90,10 +92,10 @@ final class GpuOffloadRows {
         return new Row("gpu " + shape + what + ", beside two steps", unit,
             Peer.builtIn("GPU to host to file"), TWO_STEPS_GOAL, this::here, () -> Rig.with(rig -> {
                 final CudaContext context = context(rig);
-                final ValueBatches ours = load(rig, DeviceBuffers.open(rig, workspace, context, shape),
-                    GdsConfig.Mover.GDS);
-                final ValueBatches peer = load(rig, DeviceBuffers.open(rig, workspace, context, shape),
-                    GdsConfig.Mover.POSIX);
+                final ValueBatches ours = load(rig,
+                    DeviceBuffers.open(rig, workspace, context, shape, store(rig, GdsConfig.Mover.GDS)));
+                final ValueBatches peer = load(rig,
+                    DeviceBuffers.open(rig, workspace, context, shape, store(rig, GdsConfig.Mover.POSIX)));
                 return new Contest(rig, nanos -> measure.of(ours, nanos), nanos -> measure.of(peer, nanos));
             }));
     }
@@ -102,12 +104,13 @@ final class GpuOffloadRows {
         return rig.keep(Cuda.devices().getFirst().retainPrimaryContext(), CudaContext::close);
     }
 
-    private ValueBatches load(final Rig rig, final DeviceBuffers buffers, final GdsConfig.Mover mover)
-        throws IOException {
+    private Store store(final Rig rig, final GdsConfig.Mover mover) {
         final StoreConfig.Builder config =
             StoreConfig.builder().memoryBytes(OffloadStores.NO_MEMORY).verifyDiskReads(false);
-        final Store store = stores.open(rig, config, stores.config(mover).withWarmRestart(false));
-        buffers.register(rig, store);
-        return ValueBatches.open(rig, store, buffers.shape(), buffers, workspace.fileBytes());
+        return stores.open(rig, config, stores.config(mover).withWarmRestart(false));
+    }
+
+    private ValueBatches load(final Rig rig, final DeviceBuffers buffers) throws IOException {
+        return ValueBatches.open(rig, buffers.shape(), buffers, workspace.fileBytes());
     }
 }

@@ -4,7 +4,6 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.store.BatchResult;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
-import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RegisteredRegion;
 import io.kvtier.store.Store;
@@ -14,23 +13,63 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Memory of the host, in whole pages, registered with the store. Every value has a stamp of its own, and every one that
- * is fetched is checked.
+ * Memory of the host, in whole pages. Every value has a stamp of its own, and every one that is fetched is checked.
  *
- * @param memory of all places.
- * @param bytes  of a value.
+ * <p>What fits no huge page lies in many ordinary ones, of which each batch that is fetched has others: see
+ * {@link FileRows}.
+ *
+ * <p><b>Threading:</b> one thread at a time.
  */
-record HostBuffers(MemorySegment memory, long bytes) implements BatchBuffers {
-    /** Makes them, and registers them with the store. */
+final class HostBuffers implements BatchBuffers {
+    private final MemorySegment memory;
+    private final long bytes;
+    /** Of all places of a batch. */
+    private final long groupBytes;
+    private final BatchValues values;
+    /** Where the places of the batch begin. */
+    private long group;
+
+    private HostBuffers(final MemorySegment memory, final ValueBatches.Shape shape, final BatchValues values) {
+        this.memory = memory;
+        this.bytes = shape.bytes();
+        this.groupBytes = bytes(shape);
+        this.values = values;
+    }
+
+    /** Makes them for values of a store, with which they are registered. */
     static HostBuffers open(final Rig rig, final Workspace workspace, final ValueBatches.Shape shape,
         final Store store) {
-        final HostRegion region = rig.keep(workspace.filled(shape.bytes() * (shape.count() + 1), shape.count()));
+        final HostRegion region = region(rig, workspace, shape);
         rig.keep(store.register(region), RegisteredRegion::close);
-        return new HostBuffers(region.segment(), shape.bytes());
+        return new HostBuffers(region.segment(), shape, new StoreBatches(store));
+    }
+
+    /** Makes them for values that something else keeps. */
+    static HostBuffers open(final Rig rig, final Workspace workspace, final ValueBatches.Shape shape,
+        final BatchValues values) {
+        return new HostBuffers(region(rig, workspace, shape).segment(), shape, values);
+    }
+
+    private static HostRegion region(final Rig rig, final Workspace workspace, final ValueBatches.Shape shape) {
+        return rig.keep(bytes(shape) < FileRows.HUGE_PAGE
+            ? workspace.filledPages(FileRows.ORDINARY_BYTES, shape.count())
+            : workspace.filled(bytes(shape), shape.count()));
+    }
+
+    private static long bytes(final ValueBatches.Shape shape) {
+        return shape.bytes() * (shape.count() + 1);
     }
 
     private MemorySegment place(final int place) {
-        return memory.asSlice(place * bytes, bytes);
+        return memory.asSlice(group + place * bytes, bytes);
+    }
+
+    /** A batch that is fetched begins with its first place. */
+    private void nextGroup() {
+        group += groupBytes;
+        if (group + groupBytes > memory.byteSize()) {
+            group = 0;
+        }
     }
 
     @Override
@@ -40,6 +79,9 @@ record HostBuffers(MemorySegment memory, long bytes) implements BatchBuffers {
 
     @Override
     public void spoil(final int place) {
+        if (place == 0) {
+            nextGroup();
+        }
         Stamps.spoil(place(place));
     }
 
@@ -59,13 +101,13 @@ record HostBuffers(MemorySegment memory, long bytes) implements BatchBuffers {
     }
 
     @Override
-    public List<BatchResult<PutOutcome>> put(final Store store, final List<ObjectKey> keys) {
-        return store.putBatch(items(keys, 0), PutOptions.DEFAULT);
+    public List<BatchResult<PutOutcome>> put(final List<ObjectKey> keys) throws IOException {
+        return values.put(items(keys, 0));
     }
 
     @Override
-    public List<BatchResult<GetOutcome>> get(final Store store, final List<ObjectKey> keys, final int first) {
-        return store.getBatch(items(keys, first));
+    public List<BatchResult<GetOutcome>> get(final List<ObjectKey> keys, final int first) throws IOException {
+        return values.get(items(keys, first));
     }
 
     private List<Store.Item> items(final List<ObjectKey> keys, final int first) {

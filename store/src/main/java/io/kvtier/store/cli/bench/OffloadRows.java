@@ -4,6 +4,7 @@ import io.kvtier.store.GdsConfig;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreConfig;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.TransportKind;
 import java.io.IOException;
@@ -67,7 +68,7 @@ final class OffloadRows {
     /** All sizes as a store is that is told nothing, one of them otherwise, too. */
     private void addRows(final List<Row> rows, final Operation operation, final Care usual, final List<Care> others) {
         for (final long bytes : SIZES) {
-            final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH);
+            final ValueBatches.Shape shape = new ValueBatches.Shape(operation, bytes, BATCH, ReplicaType.GDS);
             rows.add(besideFio(shape, usual));
             if (bytes == COMPARED) {
                 others.forEach(care -> rows.add(besideFio(shape, care)));
@@ -82,7 +83,7 @@ final class OffloadRows {
                     .verifyDiskReads(care != Care.UNCHECKED);
                 final Store store = stores.open(rig, config,
                     stores.config(GdsConfig.Mover.IO_URING).withWarmRestart(care != Care.COLD));
-                final ValueBatches ours = ValueBatches.open(rig, store, shape,
+                final ValueBatches ours = ValueBatches.open(rig, shape,
                     HostBuffers.open(rig, workspace, shape, store), workspace.fileBytes());
                 final Fio peer = peer(shape, care);
                 return new Contest(rig, ours::mebibytesPerSecond,

@@ -124,7 +124,12 @@ final class Programs {
 
     /** Starts a program; both its output streams are one. What it prints after the awaited line must be little. */
     static Background start(final List<String> command) throws IOException {
-        return new Background(started(command, Map.of()));
+        return start(command, Map.of());
+    }
+
+    /** The same, with variables beside those of this process. */
+    static Background start(final List<String> command, final Map<String, String> environment) throws IOException {
+        return new Background(started(command, environment));
     }
 
     /** A port on this machine that nobody listens at, at this moment. */

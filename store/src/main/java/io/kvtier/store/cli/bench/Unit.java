@@ -10,6 +10,8 @@ enum Unit {
     NANOSECONDS("ns", false),
     /** Processor time of all threads, that of the kernel for them included. */
     CPU_SECONDS_PER_GB("CPU s/GB", false),
+    /** A part of a whole; 1 is all of it. */
+    SHARE("share", true),
     /** Memory. */
     BYTES("bytes", false);
 

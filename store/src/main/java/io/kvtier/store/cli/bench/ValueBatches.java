@@ -5,8 +5,8 @@ import io.kvtier.store.BatchResult;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOutcome;
-import io.kvtier.store.Store;
 import io.kvtier.store.cli.bench.ValueLoad.Operation;
+import io.kvtier.store.replica.ReplicaType;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.List;
@@ -27,7 +27,6 @@ final class ValueBatches {
     /** Below the watermarks of a store that is told none: what is known stays. */
     private static final double KEPT_SHARE = 0.8;
 
-    private final Store store;
     private final Shape shape;
     private final BatchBuffers buffers;
     private final Crowd crowd;
@@ -48,8 +47,9 @@ final class ValueBatches {
      * @param operation what is done.
      * @param bytes     size of a value.
      * @param count     values of a batch.
+     * @param from      the kind of replica that each get has to come from.
      */
-    record Shape(Operation operation, long bytes, int count) {
+    record Shape(Operation operation, long bytes, int count, ReplicaType from) {
         /** In words, for the name of a row. */
         @Override
         public String toString() {
@@ -58,9 +58,7 @@ final class ValueBatches {
         }
     }
 
-    private ValueBatches(final Rig rig, final Store store, final Shape shape, final BatchBuffers buffers)
-        throws IOException {
-        this.store = store;
+    private ValueBatches(final Rig rig, final Shape shape, final BatchBuffers buffers) throws IOException {
         this.shape = shape;
         this.buffers = buffers;
         this.fetched = new long[shape.count()];
@@ -69,15 +67,23 @@ final class ValueBatches {
     }
 
     /** A load; the values that are to be there are put. */
-    static ValueBatches open(final Rig rig, final Store store, final Shape shape, final BatchBuffers buffers,
-        final long fileBytes) throws IOException {
-        final ValueBatches load = new ValueBatches(rig, store, shape, buffers);
+    static ValueBatches open(final Rig rig, final Shape shape, final BatchBuffers buffers, final long fileBytes)
+        throws IOException {
+        final ValueBatches load = new ValueBatches(rig, shape, buffers);
         final boolean put = shape.operation() == Operation.PUT;
         final long values = (long) (put ? fileBytes : fileBytes * KEPT_SHARE) / shape.bytes();
         while (load.puts < values) {
             // Of puts whole batches: each begins at the first place.
             load.put(put ? shape.count() : (int) Math.min(shape.count(), values - load.puts));
         }
+        return load;
+    }
+
+    /** A load of gets of the values that another load has put, into memory of its own. */
+    static ValueBatches over(final Rig rig, final ValueBatches other, final BatchBuffers buffers)
+        throws IOException {
+        final ValueBatches load = new ValueBatches(rig, other.shape, buffers);
+        load.puts = other.puts;
         return load;
     }
 
@@ -122,7 +128,7 @@ final class ValueBatches {
         for (int i = 0; i < count; i++) {
             buffers.write(i, puts + i);
         }
-        final List<BatchResult<PutOutcome>> results = buffers.put(store, keys);
+        final List<BatchResult<PutOutcome>> results = buffers.put(keys);
         for (int i = 0; i < count; i++) {
             final PutOutcome outcome = results.get(i).orThrow();
             if (outcome != PutOutcome.STORED) {
@@ -155,17 +161,23 @@ final class ValueBatches {
     }
 
     private void fetch(final List<ObjectKey> keys, final int first) throws IOException {
-        final List<BatchResult<GetOutcome>> results = buffers.get(store, keys, first);
+        final List<BatchResult<GetOutcome>> results = buffers.get(keys, first);
         for (int i = 0; i < keys.size(); i++) {
             final GetOutcome outcome = results.get(i).orThrow();
-            if (!outcome.hit() || outcome.valueSize() != shape.bytes()) {
-                throw new IOException("the store has no " + keys.get(i) + " of " + shape.bytes() + " bytes: "
-                    + outcome);
+            if (!outcome.hit() || outcome.valueSize() != shape.bytes() || outcome.tier() != shape.from()) {
+                throw new IOException("the store has no " + keys.get(i) + " of " + shape.bytes() + " bytes in "
+                    + shape.from() + ": " + outcome);
             }
         }
     }
 
-    private static ObjectKey key(final long number) {
+    /** How many there are; they have the numbers from 0 on. */
+    long values() {
+        return puts;
+    }
+
+    /** The name of a value. */
+    static ObjectKey key(final long number) {
         return ObjectKey.of("value-" + number);
     }
 }

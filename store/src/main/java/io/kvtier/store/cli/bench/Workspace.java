@@ -20,6 +20,7 @@ public final class Workspace {
     static final long PIECE_BYTES = 16L << 20;
 
     private final Path directory;
+    private final Path ownerDirectory;
     private final long fileBytes;
     private final int objects;
     private final ObjLongConsumer<MemorySegment> filler;
@@ -37,7 +38,23 @@ public final class Workspace {
      */
     public Workspace(final Path directory, final long fileBytes, final int objects,
         final ObjLongConsumer<MemorySegment> filler, final List<String> self) {
+        this(directory, directory, fileBytes, objects, filler, self);
+    }
+
+    /**
+     * A workspace in two places, which may be on two file systems.
+     *
+     * @param directory      an existing directory for files.
+     * @param ownerDirectory another one, for what belongs to one process alone where {@code directory} is shared.
+     * @param fileBytes      size of the file that rows read and write, a multiple of 16 MiB.
+     * @param objects        objects that a master knows, in rows of many.
+     * @param filler         fills memory with bytes that follow from a number, nothing in which compresses.
+     * @param self           command line that runs this program, to which the name of a command can be added.
+     */
+    public Workspace(final Path directory, final Path ownerDirectory, final long fileBytes, final int objects,
+        final ObjLongConsumer<MemorySegment> filler, final List<String> self) {
         this.directory = directory.toAbsolutePath();
+        this.ownerDirectory = ownerDirectory.toAbsolutePath();
         this.fileBytes = fileBytes;
         this.objects = objects;
         this.filler = filler;
@@ -46,6 +63,11 @@ public final class Workspace {
 
     Path directory() {
         return directory;
+    }
+
+    /** Where the disk of one process is. */
+    Path ownerDirectory() {
+        return ownerDirectory;
     }
 
     long fileBytes() {
