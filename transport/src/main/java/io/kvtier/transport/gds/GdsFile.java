@@ -18,9 +18,9 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>A write that does not begin and end at whole blocks makes the library read, change and write back the block at its
  * edge. Two such writes to one block, side by side, could lose each other's bytes; the two halves of a request whose
- * border is in the middle of a block are such. So of the writes that share a block one waits for the other. A write that
- * is lost keeps its blocks: it may still write them back as they were. Who would change a part of one of them is refused
- * from then on, since there is nothing to wait for; all other writes go on.
+ * border is in the middle of a block are such. So of the writes that share a block one waits for the other. A write
+ * that is lost keeps its blocks: it may still write them back as they were. Who would change a part of one of them is
+ * refused from then on, since there is nothing to wait for; all other writes go on.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> the registration ends with the last transfer on it.
  */
