@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.DeviceRegion;
 import io.kvtier.alloc.HostRegion;
+import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.NativeResources;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.cufile.gen.CuFileTypes;
@@ -27,7 +28,9 @@ import io.kvtier.transport.TransportKind;
 import io.kvtier.transport.file.PosixTransport;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -36,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
  * nothing here is looked through for what was left behind.
  */
 @ExtendWith(WriteOff.class)
+@Timeout(value = 1, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LostTransferTest {
     private static final int BLOCK = GdsRig.BLOCK;
 
@@ -90,6 +94,68 @@ class LostTransferTest {
         assertEquals(0, engine.outstanding());
         assertEquals(4, rig.simulated.moveLate());
         assertArrayEquals(PatternBytes.of(1, 4 * BLOCK), rig.content("f"));
+    }
+
+    /** By GPUDirect Storage first. */
+    private static Transfer write(final TransferEngine engine, final Segment segment, final MemoryRegion from,
+        final int at, final int length) {
+        return engine.submit(List.of(new TransferRequest(Direction.WRITE, from.slice(0, length), segment, at,
+            TransportKind.GDS, false)));
+    }
+
+    private static void assertRefused(final Transfer transfer) {
+        final TransferException e = assertThrows(TransferException.class, transfer::await);
+        assertEquals(TransferFailure.Kind.FAILED, e.failure().kind());
+        assertTrue(e.getMessage().contains("may still write that block back as it was"), e.getMessage());
+        assertTrue(transfer.isSettled());
+    }
+
+    /** The library reads, changes and writes back whole blocks, whenever it gets to it. */
+    @Test
+    void shouldRefuseWritesToTheBlocksThatALostWriteChangesInPartAndNoOthers() throws Exception {
+        final GdsRig rig = rig();
+        final TransferEngine engine = rig.engine(TransferConfig.DEFAULT,
+            rig.transport(GdsRig.withHost(GdsRig.batches(8, 2))), new PosixTransport(1, true));
+        final Segment segment = rig.file(engine, "f", new byte[6 * BLOCK]);
+        final HostRegion region = HostRegion.allocate(NativeTag.TEST, 2 * BLOCK);
+        final Registration registration = engine.register(region);
+        fallSilent(rig.simulated);
+        // From the middle of block 1 to the middle of block 3.
+        final Transfer lost = write(engine, segment, region, BLOCK + 100, 2 * BLOCK);
+        final Transfer waiting = write(engine, segment, region, BLOCK, 100);
+        assertThrows(TransferException.class, lost::await);
+        assertFalse(lost.isSettled());
+        rig.simulated.stalled(false);
+        assertRefused(waiting);
+        assertRefused(write(engine, segment, region, BLOCK, 100));
+        assertRefused(write(engine, segment, region, 3 * BLOCK + 100, BLOCK));
+        assertRefused(write(engine, segment, region, 10, BLOCK));
+        // Whole blocks beside it, parts of other blocks, and reads of the same.
+        write(engine, segment, region, 0, BLOCK).await();
+        write(engine, segment, region, 4 * BLOCK + 1, BLOCK).await();
+        engine.submit(List.of(TransferRequest.read(region.slice(0, 100), segment, BLOCK + 50))).await();
+        registration.close();
+        segment.close();
+        engine.close();
+        assertFalse(engine.abandoned());
+    }
+
+    /** Where batches cannot be had any more, too: these threads wait for blocks, and would wait for ever. */
+    @Test
+    void shouldRefuseSuchWritesBySynchronousCallsToo() throws Exception {
+        final GdsRig rig = rig();
+        final TransferEngine engine = rig.engine(GdsRig.batches(8, 1));
+        final Segment segment = rig.file(engine, "f", new byte[2 * BLOCK]);
+        final DeviceRegion region = rig.device(2, BLOCK);
+        fallSilent(rig.simulated);
+        assertThrows(TransferException.class, write(engine, segment, region, 100, 200)::await);
+        rig.simulated.stalled(false);
+        rig.simulated.refuse("batchSetUp", CuFileTypes.CU_FILE_INTERNAL_ERROR(), 0);
+        assertRefused(write(engine, segment, region, 300, 10));
+        write(engine, segment, region, BLOCK + 300, 10).await();
+        assertTrue(rig.simulated.count("write") > 0, "by a synchronous call");
+        segment.close();
+        engine.close();
     }
 
     /** Others would write the same place, or hand out the same memory, beside the device. */

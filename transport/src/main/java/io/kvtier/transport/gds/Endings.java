@@ -71,6 +71,14 @@ final class Endings {
             + "the process when that can be done");
     }
 
+    /** Ends a slice that would change a part of a block which a lost one may still write back as it was. */
+    static void edgeLost(final Slice slice) {
+        slice.failed(slice.failure(TransferFailure.Kind.FAILED, "it begins or ends inside a block of 4096 bytes that "
+            + "another write changes a part of, too, of which nothing was heard: the device may still write that block "
+            + "back as it was, over these bytes, whatever moves them; write somewhere else until this process ends, "
+            + "and restart the process when that can be done"));
+    }
+
     /** Ends a slice whose batch was cancelled because nobody wanted it any more. */
     static void cancelled(final Slice slice) {
         slice.failed(slice.failure(TransferFailure.Kind.CANCELED,

@@ -76,7 +76,12 @@ final class Flight implements CuFileBatch.Listener {
         final long offset = slice.offset() + done;
         final boolean write = slice.direction() == Direction.WRITE;
         final GdsFile file = (GdsFile) slice.handle();
-        if (write && !file.tryTakeEdges(offset, length)) {
+        final GdsFile.Edges edges = write ? file.tryTakeEdges(offset, length) : GdsFile.Edges.TAKEN;
+        if (edges == GdsFile.Edges.LOST) {
+            Endings.edgeLost(slice);
+            return Added.ENDED;
+        }
+        if (edges == GdsFile.Edges.BUSY) {
             return Added.EDGE_BUSY;
         }
         int slot = CuFileBatch.NO_ROOM;
@@ -171,8 +176,10 @@ final class Flight implements CuFileBatch.Listener {
         final long before = starts[slot];
         final long length = lengths[slot];
         if (outcome == CuFileOutcome.LOST) {
-            // The blocks of its edges are not given back either: what is still moved may write them back.
             slices[slot] = null;
+            if (slice.direction() == Direction.WRITE) {
+                ((GdsFile) slice.handle()).loseEdges(slice.offset() + before, length);
+            }
             Endings.lost(slice);
             return;
         }

@@ -18,7 +18,9 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>A write that does not begin and end at whole blocks makes the library read, change and write back the block at its
  * edge. Two such writes to one block, side by side, could lose each other's bytes; the two halves of a request whose
- * border is in the middle of a block are such. So of the writes that share a block one waits for the other.
+ * border is in the middle of a block are such. So of the writes that share a block one waits for the other. A write
+ * that is lost keeps its blocks: it may still write them back as they were. Who would change a part of one of them is
+ * refused from then on, since there is nothing to wait for; all other writes go on.
  *
  * <p><b>Threading:</b> thread-safe. <b>Lifetime:</b> the registration ends with the last transfer on it.
  */
@@ -32,6 +34,18 @@ final class GdsFile implements TransportSegment {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition freed = lock.newCondition();
     private final Set<Long> blocks = new HashSet<>();
+    /** Of those, the ones that are never given back. */
+    private final Set<Long> lost = new HashSet<>();
+
+    /** What became of a wish for the blocks that a write changes in part. */
+    enum Edges {
+        /** They are the caller's. */
+        TAKEN,
+        /** Another write has one of them now. */
+        BUSY,
+        /** A write that is lost has one of them until the process ends. */
+        LOST
+    }
 
     private GdsFile(final PosixFile file, final CuFileHandle handle, final Executor inContext) {
         this.file = file;
@@ -82,10 +96,10 @@ final class GdsFile implements TransportSegment {
         return file.size();
     }
 
-    /** Takes the blocks that a write changes in part; false, which takes none, while another write has one of them. */
-    boolean tryTakeEdges(final long offset, final long length) {
+    /** Takes the blocks that a write changes in part; all of them or none. */
+    Edges tryTakeEdges(final long offset, final long length) {
         if (((offset | length) & BLOCK_MASK) == 0) {
-            return true;
+            return Edges.TAKEN;
         }
         lock.lock();
         try {
@@ -95,16 +109,23 @@ final class GdsFile implements TransportSegment {
         }
     }
 
-    /** As {@link #tryTakeEdges}, and waits for those who have them, who hold nothing that the caller could have. */
-    void awaitEdges(final long offset, final long length) {
+    /**
+     * As {@link #tryTakeEdges}, and waits for those who have them, who hold nothing that the caller could have.
+     *
+     * @return TAKEN or LOST.
+     */
+    Edges awaitEdges(final long offset, final long length) {
         if (((offset | length) & BLOCK_MASK) == 0) {
-            return;
+            return Edges.TAKEN;
         }
         lock.lock();
         try {
-            while (!takeEdges(offset, offset + length)) {
+            Edges edges = takeEdges(offset, offset + length);
+            while (edges == Edges.BUSY) {
                 freed.awaitUninterruptibly();
+                edges = takeEdges(offset, offset + length);
             }
+            return edges;
         } finally {
             lock.unlock();
         }
@@ -130,11 +151,31 @@ final class GdsFile implements TransportSegment {
         }
     }
 
-    private boolean takeEdges(final long start, final long end) {
+    /** What taking the edges of this range took is never given back. */
+    void loseEdges(final long offset, final long length) {
+        final long end = offset + length;
+        lock.lock();
+        try {
+            if ((offset & BLOCK_MASK) != 0) {
+                lost.add(offset >>> BLOCK_SHIFT);
+            }
+            if ((end & BLOCK_MASK) != 0) {
+                lost.add(end >>> BLOCK_SHIFT);
+            }
+            freed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Edges takeEdges(final long start, final long end) {
         final boolean head = (start & BLOCK_MASK) != 0;
         final boolean tail = (end & BLOCK_MASK) != 0;
+        if (head && lost.contains(start >>> BLOCK_SHIFT) || tail && lost.contains(end >>> BLOCK_SHIFT)) {
+            return Edges.LOST;
+        }
         if (head && blocks.contains(start >>> BLOCK_SHIFT) || tail && blocks.contains(end >>> BLOCK_SHIFT)) {
-            return false;
+            return Edges.BUSY;
         }
         if (head) {
             blocks.add(start >>> BLOCK_SHIFT);
@@ -142,7 +183,7 @@ final class GdsFile implements TransportSegment {
         if (tail) {
             blocks.add(end >>> BLOCK_SHIFT);
         }
-        return true;
+        return Edges.TAKEN;
     }
 
     @Override

@@ -67,8 +67,9 @@ final class SyncLane implements Lane {
         long done = Progress.of(slice);
         final long start = slice.offset() + done;
         final long length = slice.length() - done;
-        if (write) {
-            file.awaitEdges(start, length);
+        if (write && file.awaitEdges(start, length) == GdsFile.Edges.LOST) {
+            Endings.edgeLost(slice);
+            return;
         }
         long before = done;
         Throwable problem = null;
