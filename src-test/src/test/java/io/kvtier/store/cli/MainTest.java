@@ -25,7 +25,7 @@ final class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "master --help", "demo --help", "replay --help", "doctor --help",
         "bench --help", "bench transfer --help", "bench rpc --help", "bench kv --help",
-        "bench gds --help"})
+        "bench gds --help", "bench shared-disk --help"})
     void shouldAnswerQuestionsOnStandardOutput(final String line) {
         final CommandRun run = CommandRun.of(NONE, line.split(" "));
         assertEquals(0, run.status());

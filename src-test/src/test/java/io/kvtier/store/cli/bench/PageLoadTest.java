@@ -8,12 +8,20 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.ReferenceXxh64;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.MasterServer;
+import io.kvtier.store.protocol.Command;
+import io.kvtier.store.protocol.Master;
+import io.kvtier.store.protocol.PageCommand.AllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.BatchAllocateDistributedPage;
 import io.kvtier.store.protocol.PageCommand.BucketInfo;
 import io.kvtier.store.protocol.PageCommand.DistributedBuckets;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -24,6 +32,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 final class PageLoadTest {
     private static final long PAGE = 64 << 10;
 
+    private final List<String> asked = new ArrayList<>();
     private MasterServer server;
 
     @AfterEach
@@ -36,7 +45,18 @@ final class PageLoadTest {
     private PageLoad open(final PageLayout layout, final long... sizes) throws IOException {
         server = MasterServer.start(RpcServerConfig.loopback(0), MasterHost.settings().withPages(
             new MasterSettings.Pages(layout, "bench", 1, 0, false, MasterSettings.Pages.OFF.promotion())));
-        return PageLoad.open(server.master(), layout, LongStream.of(sizes));
+        return PageLoad.open(new Master() {
+            @Override
+            public <R> R apply(final Command<R> command) {
+                switch (command) {
+                    case AllocateDistributedPage one -> asked.add(one.request().key().key());
+                    case BatchAllocateDistributedPage all ->
+                        all.requests().forEach(request -> asked.add(request.key().key()));
+                    default -> { }
+                }
+                return server.master().apply(command);
+            }
+        }, layout, LongStream.of(sizes));
     }
 
     private static PageLayout layout(final int files, final int pages) {
@@ -55,6 +75,18 @@ final class PageLoadTest {
             assertEquals(4 / 5.0, load.fill());
             assertEquals(0, allocated());
         }
+    }
+
+    /** A later value that is small enough finds room, and does not count. */
+    @Test
+    void shouldCountNothingAfterTheFirstValueWithoutRoom() throws IOException {
+        final PageLoad load = open(layout(1, 5), 4 * PAGE, 4 * PAGE, PAGE);
+        final Set<Double> shares = new TreeSet<>();
+        for (int i = 0; i < 20; i++) {
+            shares.add(load.fill());
+        }
+        // By whether the small one is the last.
+        assertEquals(Set.of(0.8, 1.0), shares);
     }
 
     @Test
@@ -96,6 +128,8 @@ final class PageLoadTest {
             assertEquals(3, batch.once());
             assertEquals(0, allocated());
         }
+        assertEquals(List.of("block-1", "block-0", "block-2", "block-4", "block-3", "block-0", "block-2", "block-4",
+            "block-5", "block-0", "block-2", "block-4", "block-1"), asked.subList(0, 13));
     }
 
     @Test
