@@ -45,13 +45,14 @@ cp "$console" "$folder/lib/console.jar"
 for module in bindings alloc transport store; do
     if [ -d "$root/$module/target/classes" ]; then
         # The class path, as in the tests: a module descriptor in front of it would only be ignored.
-        "$java_home/bin/jar" --create --no-compress --file "$folder/lib/kvtier-$module.jar" \
+        "$java_home/bin/jar" --create --file "$folder/lib/kvtier-$module.jar" \
             -C "$root/$module/target/classes" .
     fi
 done
 "$java_home/bin/jar" --create --file "$folder/lib/kvtier-tests.jar" -C "$root/src-test/target/test-classes" .
 for jar in "$repository"/org/agrona/agrona/*/agrona-*.jar \
     "$repository"/net/openhft/zero-allocation-hashing/*/zero-allocation-hashing-*.jar \
+    "$repository"/org/msgpack/msgpack-core/*/msgpack-core-*.jar \
     "$repository/com/fasterxml/jackson/core/jackson-core/$jackson/jackson-core-$jackson.jar"; do
     case "$jar" in
         *-sources.jar | *-javadoc.jar) ;;

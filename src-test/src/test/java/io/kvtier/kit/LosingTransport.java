@@ -7,11 +7,12 @@ import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportSegment;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** A transport that hears nothing of slices while a test says so; the others are another one's. */
 public final class LosingTransport implements Transport {
     private final Transport real;
-    private volatile boolean losing;
+    private final AtomicLong losing = new AtomicLong();
 
     public LosingTransport(final Transport real) {
         this.real = real;
@@ -19,7 +20,12 @@ public final class LosingTransport implements Transport {
 
     /** Whether slices are lost from now on. */
     public void losing(final boolean now) {
-        losing = now;
+        losing.set(now ? Long.MAX_VALUE : 0);
+    }
+
+    /** So many slices are lost from now on. */
+    public void losingNext(final long count) {
+        losing.set(count);
     }
 
     @Override
@@ -39,7 +45,7 @@ public final class LosingTransport implements Transport {
 
     @Override
     public void submit(final Slice slice) {
-        if (losing) {
+        if (losing.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
             slice.lost("lost by a test");
         } else {
             real.submit(slice);

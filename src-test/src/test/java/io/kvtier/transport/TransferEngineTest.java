@@ -473,6 +473,36 @@ class TransferEngineTest {
         }
     }
 
+    /** Not every file system makes durable by one descriptor what was written by another. */
+    @Test
+    void shouldSyncAFileByEachTransportThatHasWrittenToIt() {
+        final HeldTransport second = new HeldTransport(TransportKind.IO_URING, Segment.Kind.FILE);
+        try (TransferEngine both = TransferEngine.open(CONFIG, List.of(files, second))) {
+            final Segment segment = both.openSegment("file:///data");
+            both.submit(List.of(TransferRequest.read(memory.slice(0, 10), segment, 0),
+                new TransferRequest(Direction.READ, memory.slice(0, 10), segment, 0, TransportKind.POSIX, true)));
+            both.submit(List.of(TransferRequest.write(memory.slice(0, 300), segment, 0)));
+            second.slices().forEach(Slice::completed);
+            files.slices().forEach(Slice::completed);
+
+            final Transfer one = both.sync(segment);
+            assertEquals(List.of(0, 1), List.of(files.syncs().size(), second.syncs().size()),
+                "reading by another one changes nothing");
+            second.syncs().getFirst().completed();
+            one.await();
+
+            both.submit(List.of(new TransferRequest(Direction.WRITE, memory.slice(0, 10), segment, 0,
+                TransportKind.POSIX, true)));
+            files.slices().getLast().completed();
+            final Transfer two = both.sync(segment);
+            assertEquals(List.of(1, 2), List.of(files.syncs().size(), second.syncs().size()));
+            second.syncs().getLast().completed();
+            assertFalse(two.isDone());
+            files.syncs().getFirst().completed();
+            two.await();
+        }
+    }
+
     @Test
     void shouldCountTransfersAndBytesByDirection() {
         final Segment segment = engine.openSegment("file:///data");

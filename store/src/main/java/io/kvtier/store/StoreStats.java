@@ -21,10 +21,13 @@ import java.util.List;
  *                         was tried again. Many of them want a longer lease.
  * @param gds              this store's own file for GDS replicas; all zero without one.
  * @param sharedDisk       what this store did with files that all hosts mount; all zero without any.
+ * @param lostTransfers    transfers of this store's disk and file of which nothing was heard any more, and which
+ *                         may still move bytes: their memory and their places stay in use until the process
+ *                         ends. More than 0 wants a look at cufile.log, and a restart when that can be done.
  */
 public record StoreStats(long objects, TierStats memory, TierStats disk, long misses, long offloads,
                          long offloadFailures, long promotions, TierFaults unreadable, long putWaits, long lateReads,
-                         GdsStats gds, SharedDiskStats sharedDisk) {
+                         GdsStats gds, SharedDiskStats sharedDisk, long lostTransfers) {
     /**
      * One tier.
      *

@@ -6,13 +6,14 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What an engine has open under one name: a handle of each transport that serves it, and the routes over them. All
  * {@link Segment}s of the name share it.
  *
  * <p><b>Threading:</b> immutable after {@link SegmentRegistry} has published it, but for the count of owners, which is
- * the registry's, under its lock.
+ * the registry's, under its lock, and for who has written, which any thread may say.
  */
 final class OpenSegment {
     private final SegmentAddress address;
@@ -21,7 +22,9 @@ final class OpenSegment {
     private final Map<TransportKind, TransportSegment> handles;
     private final Map<TransportKind, String> refusals;
     private final List<RuleRoute> routes = new ArrayList<>();
-    private Route sync;
+    private final Map<TransportKind, Route> syncs = new EnumMap<>(TransportKind.class);
+    /** Transports by which something was written since the segment was opened: a bit each, by ordinal. */
+    private final AtomicInteger writers = new AtomicInteger();
     private long owners;
 
     private record RuleRoute(SelectionRule rule, MemoryKind memory, Route route) {
@@ -40,8 +43,8 @@ final class OpenSegment {
     /** Lays the routes; called once, before the segment is published. */
     void lay(final Selection selection, final Map<TransportKind, Transport> transports,
         final Map<TransportKind, TransportCounts> counts) {
-        handles.entrySet().stream().findFirst().ifPresent(first -> sync = new Route("sync", List.of(
-            new Route.Hop(transports.get(first.getKey()), first.getValue(), counts.get(first.getKey())))));
+        handles.forEach((kind, handle) -> syncs.put(kind, new Route("sync", List.of(
+            new Route.Hop(transports.get(kind), handle, counts.get(kind))))));
         for (final SelectionRule rule : selection.rules()) {
             if (rule.segment() == address.kind()) {
                 for (final MemoryKind memory : rule.memory()) {
@@ -69,9 +72,26 @@ final class OpenSegment {
         return null;
     }
 
-    /** One transport that makes the segment durable: the first that has it open. */
-    Route syncRoute() {
-        return sync;
+    /** Something is written by a transport. */
+    void writtenBy(final TransportKind kind) {
+        final int bit = 1 << kind.ordinal();
+        for (int before = writers.get(); (before & bit) == 0; before = writers.get()) {
+            if (writers.compareAndSet(before, before | bit)) {
+                return;
+            }
+        }
+    }
+
+    /**
+     * The transports that make the segment durable: those by which something was written, since not every file system
+     * makes durable by one descriptor what was written by another. While nothing was, the first that has it open, for
+     * what others may have written.
+     */
+    List<Route> syncRoutes() {
+        final int written = writers.get();
+        final List<Route> routes = syncs.entrySet().stream()
+            .filter(entry -> (written & 1 << entry.getKey().ordinal()) != 0).map(Map.Entry::getValue).toList();
+        return routes.isEmpty() ? syncs.values().stream().limit(1).toList() : routes;
     }
 
     SegmentAddress address() {

@@ -374,6 +374,9 @@ public final class Transfer {
     private static void start(final Slice slice, final boolean here) {
         final Route.Hop hop = slice.hop();
         slice.started(System.nanoTime());
+        if (slice.direction() == Direction.WRITE) {
+            slice.segment().open().writtenBy(hop.kind());
+        }
         hop.counts().started();
         try {
             if (here) {

@@ -294,15 +294,15 @@ public final class TransferEngine implements AutoCloseable {
     }
 
     /**
-     * Makes what was written to a segment so far durable, by whatever transport it was written: they all write to the
-     * same file.
+     * Makes what was written to a segment so far durable, by whatever transport it was written: by each of them that
+     * has written anything.
      *
      * @param segment the segment.
      * @return ends when durable.
      */
     public Transfer sync(final Segment segment) {
         final Transfer transfer = newTransfer();
-        transfer.slices().addCall(segment, segment.open().syncRoute());
+        segment.open().syncRoutes().forEach(route -> transfer.slices().addCall(segment, route));
         enter(transfer, TransferOptions.DEFAULT);
         transfer.startSyncs();
         return transfer;

@@ -192,6 +192,7 @@ class AdminObjectsTest {
             .filter(segment -> segment.get("segment_id").equals(SEGMENT.toString())).findFirst().orElseThrow();
         assertEquals("OK", first.get("status"));
         assertEquals("host-1", first.get("host"));
+        assertEquals(false, first.get("returning"));
         assertEquals(ENDPOINT, first.get("endpoint"));
         final Map<String, Object> sum = rig.get("/query_segment?segment=seg").json();
         assertEquals((1L << 30) + (1L << 20), sum.get("capacity"));

@@ -11,6 +11,7 @@ import io.kvtier.store.master.MasterServer;
 import io.kvtier.store.master.SnapshotPlan;
 import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.store.protocol.AdminCommand;
+import io.kvtier.store.protocol.SegmentCommand;
 import io.kvtier.store.snapshot.files.SnapshotArchive;
 import io.kvtier.transport.device.Devices;
 import io.kvtier.transport.gds.GdsTransport;
@@ -19,7 +20,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
@@ -31,7 +34,7 @@ final class Cluster implements AutoCloseable {
     private static final long NEVER_MS = 86_400_000;
 
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
-    private MasterServer master;
+    private volatile MasterServer master;
     private final SnapshotArchive snapshots;
     private Devices devices = Devices.CUDA;
 
@@ -108,6 +111,12 @@ final class Cluster implements AutoCloseable {
         return master.master().apply(new AdminCommand.Statistics()).groups();
     }
 
+    /** Segments that the master knows. */
+    List<UUID> segments() {
+        return master.master().apply(new SegmentCommand.Segments()).stream()
+            .map(SegmentCommand.SegmentInfo::segmentId).toList();
+    }
+
     void closeMaster() {
         master.close();
     }
@@ -125,6 +134,16 @@ final class Cluster implements AutoCloseable {
         final ConnectedStore store = ConnectedStore.open(settings.apply(config()).build(), new StoreHooks(
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), new FaultyFiles(faults),
             Environment.of(Map.of()), GdsTransport::open, devices));
+        open.push(store);
+        return store;
+    }
+
+    /** A client of whose commands something becomes on their way. */
+    ConnectedStore join(final UnaryOperator<ConnectConfig.Builder> settings, final FaultyLink.Fault fault) {
+        final ConnectConfig config = settings.apply(config()).build();
+        final FaultyLink link = new FaultyLink(config);
+        link.fault(fault);
+        final ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM, link);
         open.push(store);
         return store;
     }

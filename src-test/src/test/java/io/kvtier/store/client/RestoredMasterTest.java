@@ -9,18 +9,25 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
+import io.kvtier.store.StoreException;
+import io.kvtier.store.protocol.SegmentCommand.Mount;
+import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
 import io.kvtier.store.snapshot.files.DirectoryStore;
 import io.kvtier.store.snapshot.files.SnapshotArchive;
+import io.kvtier.store.snapshot.files.SnapshotId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -142,6 +149,72 @@ class RestoredMasterTest {
         awaitThere(node, "grouped");
         assertValue(node, "grouped", UNIT);
         assertTrue(cluster.groups() > 0, "the disk does not know groups, the snapshot does");
+    }
+
+    private void deleteSnapshots() {
+        try {
+            for (final SnapshotId id : archive.list()) {
+                Files.delete(directory.resolve("snapshots").resolve("c").resolve(id + ".manifest"));
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The word that all is back: nothing is allocated in the memory before the master has heard it. */
+    private static final class LastWordLost implements FaultyLink.Fault {
+        private final AtomicInteger losses;
+
+        LastWordLost(final int losses) {
+            this.losses = new AtomicInteger(losses);
+        }
+
+        @Override
+        public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+            if (exchange.command() instanceof ReturnReplicas give && give.last() && losses.getAndDecrement() > 0) {
+                throw new StoreException(ErrorCode.RPC_TIMEOUT, "it is lost");
+            }
+            return exchange.pass();
+        }
+    }
+
+    @Test
+    void shouldSayAgainThatAllIsBackWhenTheMasterHasNotHeardIt() {
+        final LastWordLost fault = new LastWordLost(2);
+        final ConnectedStore node = cluster.join(config -> config.memoryBytes(4 * UNIT).shm(false), fault);
+        assertEquals(PutOutcome.STORED, put(node, "a", UNIT, CHECKED));
+        cluster.restartMaster(Cluster.settings(1, 0));
+
+        awaitThere(node, "a");
+        Threads.awaitUntil(() -> put(node, "new", UNIT, CHECKED) == PutOutcome.STORED, () -> "no room");
+        assertTrue(fault.losses.get() < 0, "it was lost twice before");
+        assertValue(node, "a", UNIT);
+    }
+
+    /** Who was told by one master what lay in its memory may meet the next one, which knows nothing of it. */
+    @Test
+    void shouldLendItsMemoryAfreshWhenTheMasterDoesNotKnowWhatItWasLentAs() {
+        final AtomicReference<Mount> refused = new AtomicReference<>();
+        final ConnectedStore node = cluster.join(config -> config.memoryBytes(4 * UNIT).shm(true),
+            new FaultyLink.Fault() {
+                @Override
+                public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                    if (exchange.command() instanceof Mount mount && mount.former() != null
+                        && refused.compareAndSet(null, mount)) {
+                        cluster.restartMaster(Cluster.settings(1, 0), RestoredMasterTest.this::deleteSnapshots);
+                    }
+                    return exchange.pass();
+                }
+            });
+        assertEquals(PutOutcome.STORED, put(node, "a", UNIT, CHECKED));
+        cluster.restartMaster(Cluster.settings(1, 0));
+
+        Threads.awaitUntil(() -> refused.get() != null && put(node, "new", UNIT, CHECKED) == PutOutcome.STORED,
+            () -> "no room");
+        assertFalse(cluster.segments().contains(refused.get().spec().address().segmentId()),
+            "values of before may have been copied into it");
+        assertFalse(node.exists(key("a")), "no master knows it");
+        assertValue(node, "new", UNIT);
     }
 
     @Test

@@ -8,6 +8,8 @@ import io.kvtier.store.protocol.GdsCommand;
 import io.kvtier.store.protocol.MasterStats;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.protocol.PageCommand;
+import io.kvtier.store.protocol.PageCommand.PageAllocation;
 import io.kvtier.store.protocol.PromotionReply;
 import io.kvtier.store.protocol.PutStartReply;
 import io.kvtier.store.protocol.ReadReply;
@@ -26,8 +28,13 @@ import java.util.UUID;
  */
 final class Auditor {
     private final Map<UUID, List<Claim>> claims = new HashMap<>();
+    /** Of which memory replica an allocation of pages is to be a copy. */
+    private final Map<Long, Long> sources = new HashMap<>();
+    /** When a task was named first. */
+    private final Map<Long, Long> fetched = new HashMap<>();
     private final World world;
     private final List<ObjectKey> keys;
+    private final PageAuditor pages;
 
     /** Why nothing else may lie there until then; {@code owner} is a version, or a replica for copies. */
     private record Claim(String why, long owner, long from, long to, long untilMs) {
@@ -36,10 +43,21 @@ final class Auditor {
     Auditor(final World world) {
         this.world = world;
         this.keys = world.keys();
+        this.pages = new PageAuditor(world);
+    }
+
+    /** Something is about to be done. */
+    void before(final SimulatedMaster master, final Command<?> command, final long nowMs) {
+        if (world.hasPages()) {
+            pages.before(master, command, nowMs);
+        }
     }
 
     /** Something was answered. */
     void answered(final SimulatedMaster master, final Command<?> command, final Object reply, final long nowMs) {
+        if (world.hasPages()) {
+            pages.answered(master, command, reply, nowMs);
+        }
         switch (command) {
             case ObjectCommand.PutStart ignored when reply instanceof PutStartReply.Started started ->
                 started.replicas().forEach(replica -> given(master, replica, "a write", started.version(), nowMs));
@@ -48,14 +66,46 @@ final class Auditor {
             case ObjectCommand.AddGdsReplicaStart add when (Long) reply != ObjectCommand.AddGdsReplicaStart.STALE ->
                 taken(master, add.key(), add.extent());
             case ObjectCommand.PutEnd end -> ended("a write", end.version());
-            case ObjectCommand.PutRevoke revoke -> ended("a write", revoke.version());
+            case ObjectCommand.PutRevoke revoke when revoke.settled() -> ended("a write", revoke.version());
             case ObjectCommand.ReadStart ignored -> leased((ReadReply) reply, nowMs);
+            case DiskCommand<?> disk -> answeredForDisks(master, disk, reply, nowMs);
+            case PageCommand<?> pageCommand -> answeredForPages(pageCommand, reply);
+            default -> {
+                // Gives nobody a range.
+            }
+        }
+    }
+
+    /** The memory that disks are filled from, and that what they have is copied to. */
+    private void answeredForDisks(final SimulatedMaster master, final DiskCommand<?> command, final Object reply,
+        final long nowMs) {
+        switch (command) {
             case DiskCommand.PromotionStart ignored when reply instanceof PromotionReply promotion
                 && promotion.accepted() -> given(master, new Replica(promotion.replicaId(), null, promotion.memory()),
                     "a promotion", promotion.replicaId(), nowMs);
-            case DiskCommand.PromotionEnd end -> ended("a promotion", end.replicaId());
-            case DiskCommand.FetchOffloads ignored -> ((List<?>) reply).forEach(task -> fetched((OffloadTask) task));
+            case DiskCommand.PromotionEnd end when end.success() || end.settled() ->
+                ended("a promotion", end.replicaId());
+            case DiskCommand.FetchOffloads ignored ->
+                ((List<?>) reply).forEach(task -> fetched((OffloadTask) task, nowMs));
             case DiskCommand.OffloadDone done -> ended("an offload", done.task().replicaId());
+            default -> {
+                // Gives nobody a range.
+            }
+        }
+    }
+
+    /** The memory that pages are filled from. */
+    private void answeredForPages(final PageCommand<?> command, final Object reply) {
+        switch (command) {
+            case PageCommand.BatchAllocateDistributedPage all -> {
+                for (int i = 0; i < all.requests().size(); i++) {
+                    sources.put(((PageAllocation) ((List<?>) reply).get(i)).replicaId(),
+                        all.requests().get(i).sourceId());
+                }
+            }
+            case PageCommand.NotifyDistributedDiskSuccess all -> all.values().forEach(value ->
+                ended("an offload", sources.getOrDefault(value.replicaId(), 0L)));
+            case PageCommand.UnmountDistributedDisk gone -> left(gone.clientId());
             default -> {
                 // Gives nobody a range.
             }
@@ -94,10 +144,14 @@ final class Auditor {
         there.add(new Claim(why, owner, from, to, nowMs + Times.RELEASE));
     }
 
-    private void fetched(final OffloadTask task) {
+    /** Named again it is not held for longer. */
+    private void fetched(final OffloadTask task, final long nowMs) {
         final ReplicaDescriptor.Memory range = task.source();
-        claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>()).add(new Claim("an offload",
-            task.replicaId(), range.offset(), range.offset() + range.size(), Long.MAX_VALUE));
+        final List<Claim> there = claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+        if (there.stream().noneMatch(claim -> claim.why().equals("an offload") && claim.owner() == task.replicaId())) {
+            there.add(new Claim("an offload", task.replicaId(), range.offset(), range.offset() + range.size(),
+                fetched.computeIfAbsent(task.replicaId(), id -> nowMs) + Times.RELEASE));
+        }
     }
 
     private void leased(final ReadReply reply, final long nowMs) {
@@ -111,6 +165,12 @@ final class Auditor {
                     nowMs + reply.leaseMs()));
             }
         }
+    }
+
+    /** Who leaves the shared files has no tasks any more, and is about to die. */
+    private void left(final UUID clientId) {
+        claims.forEach((segmentId, there) -> there.removeIf(claim -> claim.why().equals("an offload")
+            && world.lent(segmentId).lenderId().equals(clientId)));
     }
 
     private void ended(final String why, final long owner) {
@@ -142,7 +202,7 @@ final class Auditor {
     }
 
     /** What must hold at any time. */
-    void check(final SimulatedMaster master) {
+    void check(final SimulatedMaster master, final long nowMs) {
         final Map<UUID, List<ReplicaDescriptor.Memory>> seen = new HashMap<>();
         final Map<UUID, List<ReplicaDescriptor.Gds>> inFiles = new HashMap<>();
         long diskReplicas = 0;
@@ -163,11 +223,17 @@ final class Auditor {
                         others.add(place);
                         bytes(key, object.version(), replica, place);
                     }
+                    case ReplicaDescriptor.DistributedDisk ignored -> {
+                        // Has an auditor of its own.
+                    }
                     default -> diskReplicas++;
                 }
             }
         }
         compare(master, diskReplicas);
+        if (world.hasPages()) {
+            pages.check(master, nowMs);
+        }
     }
 
     /** All counts agree. */

@@ -102,8 +102,9 @@ final class FileOwner {
             replicaId = itsReplicaId;
         }
 
-        private boolean isNamed(final long itsReplicaId) {
-            return named && replicaId == itsReplicaId;
+        private boolean isGoneWith(final long itsReplicaId) {
+            return named && (replicaId == itsReplicaId
+                || itsReplicaId > replicaId && (state == State.COMMITTED || state == State.RECOVERED));
         }
 
         private boolean isDropped() {
@@ -506,7 +507,7 @@ final class FileOwner {
         final Room there = rooms.get((int) (drop.offset() / UNIT));
         if (there == null || there.state == State.RESERVED || there.state == State.DROPPED) {
             world.tally().count(Kind.FILE_DROPS_OF_OTHERS);
-        } else if (!there.isNamed(drop.replicaId()) || there.state == State.ACCEPTED) {
+        } else if (!there.isGoneWith(drop.replicaId()) || there.state == State.ACCEPTED) {
             world.tally().count(Kind.FILE_DROPS_KEPT);
             there.drops.add(drop.replicaId());
         } else {

@@ -70,6 +70,7 @@ final class GetFlow {
             case ReplicaDescriptor.LocalDisk disk -> readDisk(disk);
             case ReplicaDescriptor.Gds place when place.ownerClientId().equals(client.id()) -> readOwnFile(place);
             case ReplicaDescriptor.Gds place -> readOthersFile(place);
+            case ReplicaDescriptor.DistributedDisk place when client.pages().isReadable() -> readShared(place);
             default -> failOver();
         }
     }
@@ -95,9 +96,13 @@ final class GetFlow {
         });
     }
 
-    private void check(final ReplicaDescriptor.Memory range) {
+    private boolean isLeaseOver() {
         final long reliableMs = world.keeps(Rule.ALLOW_FOR_DRIFT) ? Times.reliable(object.leaseMs()) : object.leaseMs();
-        if (world.keeps(Rule.CHECK_THE_LEASE) && client.clock().us() - askedUs > reliableMs * Timeline.MS) {
+        return client.clock().us() - askedUs > reliableMs * Timeline.MS;
+    }
+
+    private void check(final ReplicaDescriptor.Memory range) {
+        if (world.keeps(Rule.CHECK_THE_LEASE) && isLeaseOver()) {
             world.tally().count(Kind.READS_OUT_OF_LEASE);
             if (History.isTorn(units)) {
                 world.tally().count(Kind.READS_TORN_AND_VOID);
@@ -107,6 +112,30 @@ final class GetFlow {
         }
         accept(client.locality().segments().contains(range.segment().segmentId()) ? Kind.READS_OF_OWN_MEMORY
             : Kind.READS_OF_OTHERS_MEMORY);
+    }
+
+    private void readShared(final ReplicaDescriptor.DistributedDisk place) {
+        client.pages().read(place, read -> {
+            units = read;
+            if (world.keeps(Rule.CHECK_THE_LEASE) && isLeaseOver()) {
+                world.tally().count(Kind.READS_OUT_OF_LEASE);
+                start();
+            } else if (client.pages().isRight(units, object.checksum())) {
+                accept(Kind.READS_OF_SHARED_FILES);
+            } else {
+                wrong(place);
+            }
+        });
+    }
+
+    /** The master hears of it, since nobody else would find better bytes there, and is asked again. */
+    private void wrong(final ReplicaDescriptor.DistributedDisk place) {
+        world.tally().count(Kind.SHARED_READS_FOUND_WRONG);
+        if (!isLeaseOver()) {
+            client.pages().foundWrong(object.version(), place, client.name() + " has a lease on " + replica);
+        }
+        world.network().call(client, new ObjectCommand.ReplicaUnreadable(key, object.version(), replica.id()), 2,
+            answer -> start());
     }
 
     private void readDisk(final ReplicaDescriptor.LocalDisk disk) {
@@ -138,7 +167,7 @@ final class GetFlow {
         units = read;
         accept(own ? Kind.READS_OF_OWN_DISK : Kind.READS_OF_OTHERS_DISK);
         if (own && world.timeline().oneIn(PROMOTE_ONE_IN)) {
-            new PromotionFlow(client, key, object.version(), read).start();
+            new PromotionFlow(client, key, object.version(), found -> found.accept(read), () -> { }).start();
         }
     }
 

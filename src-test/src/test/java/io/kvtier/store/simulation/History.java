@@ -13,10 +13,12 @@ import java.util.Set;
  *
  * <p>A value that a reader accepts must be all of the value of one put of that key, and of the version that the master
  * named. Its writer must have sent the end of the put before the read was over. A removal that had answered before the
- * read began must not have been of this version or a later one; a later version must not have been stored before that,
- * unless the older one lay on a disk: when that was away while the later one came and was lost, it may come back.
- * The last two hold for one life of the master: one that has started empty learns from disks what it does not know to
- * be removed.
+ * read began must not have been of this version or a later one, and not have begun after this one was stored. A later
+ * version must not have been stored before the read began, but for one that replaces nothing: when the older value lay
+ * on a disk, or where a restored master waits for what comes back, and that was away while the later one came and was
+ * lost, it may come back. The last two hold for what the master knows: one that has started empty learns from disks
+ * what it does not know to be removed, and one that was restored knows what another did before its snapshot was taken,
+ * and that one likewise.
  *
  * <p>Each unit of a value is a number made of the put and the unit's place.
  */
@@ -27,6 +29,7 @@ final class History {
     private final Map<ObjectKey, List<Change>> changes = new HashMap<>();
     private final Set<Long> onDisk = new HashSet<>();
     private final Map<Long, Put> byVersion = new HashMap<>();
+    private final Map<Long, Origin> origins = new HashMap<>();
     private final Tally tally;
 
     /** One put, whatever became of it. */
@@ -63,6 +66,14 @@ final class History {
             return id << PLACES | place;
         }
 
+        long checksum() {
+            final long[] all = new long[units];
+            for (int i = 0; i < units; i++) {
+                all[i] = unit(i);
+            }
+            return History.checksum(all);
+        }
+
         private void started(final long byVersion, final long inTerm) {
             version = byVersion;
             term = inTerm;
@@ -84,7 +95,11 @@ final class History {
     }
 
     /** A change that a client was told of; a removal that found nothing has no version. */
-    private record Change(boolean removal, long version, long term, long beginUs, long toldUs) {
+    private record Change(boolean removal, boolean insert, long version, long term, long beginUs, long toldUs) {
+    }
+
+    /** What a master began with: what the master of a term knew at a moment. */
+    private record Origin(long term, long takenUs) {
     }
 
     History(final Tally tally) {
@@ -108,15 +123,47 @@ final class History {
         return byVersion.get(version);
     }
 
-    void stored(final Put put, final long term, final long nowUs) {
+    /** A put was answered; {@code insert} is of one that is not to replace anything. */
+    void stored(final Put put, final boolean insert, final long term, final long nowUs) {
         put.storedUs = nowUs;
         changes.computeIfAbsent(put.key, key -> new ArrayList<>())
-            .add(new Change(false, put.version, term, put.endSentUs, nowUs));
+            .add(new Change(false, insert, put.version, term, put.endSentUs, nowUs));
     }
 
     /** A removal was answered: {@code version} is 0 when it found nothing. */
     void removed(final ObjectKey key, final long version, final long term, final long beginUs, final long nowUs) {
-        changes.computeIfAbsent(key, any -> new ArrayList<>()).add(new Change(true, version, term, beginUs, nowUs));
+        changes.computeIfAbsent(key, any -> new ArrayList<>())
+            .add(new Change(true, false, version, term, beginUs, nowUs));
+    }
+
+    /** A master has begun with what the master of another term knew at a moment. */
+    void restored(final long term, final long fromTerm, final long takenUs) {
+        origins.put(term, new Origin(fromTerm, takenUs));
+    }
+
+    /** Whether the master of a term knows of a change: it was told of before the snapshots that lead there. */
+    private boolean isKnownTo(final long term, final Change change) {
+        long at = term;
+        long untilUs = Long.MAX_VALUE;
+        while (at != change.term()) {
+            final Origin origin = origins.get(at);
+            if (origin == null) {
+                return false;
+            }
+            at = origin.term();
+            untilUs = Math.min(untilUs, origin.takenUs());
+        }
+        return change.toldUs() <= untilUs;
+    }
+
+    /** Stands for XXH64 of a value: all of it, in its order. */
+    static long checksum(final long[] units) {
+        long sum = units.length;
+        for (final long unit : units) {
+            sum = (sum ^ unit) * 0x9E3779B97F4A7C15L;
+            sum ^= sum >>> 29;
+        }
+        return sum;
     }
 
     /** A value has become durable on a disk. */
@@ -164,19 +211,18 @@ final class History {
         if (change.toldUs() >= read.beginUs()) {
             return;
         }
-        if (change.term() != read.term()) {
+        if (!isKnownTo(read.term(), change)) {
             if (change.removal() && change.version() == put.version) {
                 tally.count(Tally.Kind.CAME_BACK_WITH_A_NEW_MASTER);
             }
             return;
         }
-        if (change.removal() && (put.version <= change.version()
-            || change.version() == 0 && put.storedUs < change.beginUs())) {
+        if (change.removal() && (put.version <= change.version() || put.storedUs < change.beginUs())) {
             throw new Violation("a removed value came back: " + describe(read) + " got " + put + "; " + change);
         }
         if (!change.removal() && put.version < change.version()) {
-            if (onDisk.contains(put.version)) {
-                tally.count(Tally.Kind.OLDER_VALUE_FROM_A_DISK_THAT_WAS_AWAY);
+            if (change.insert() && (onDisk.contains(put.version) || put.term < read.term())) {
+                tally.count(Tally.Kind.OLDER_VALUE_THAT_WAS_AWAY);
                 return;
             }
             throw new Violation("a replaced value came back: " + describe(read) + " got " + put + "; " + change);

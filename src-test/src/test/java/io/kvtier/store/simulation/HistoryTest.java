@@ -94,6 +94,33 @@ class HistoryTest {
         assertDoesNotThrow(() -> history.accepted(new History.Read(KEY, 1, 2, 16, 30, units(put), "a read")));
     }
 
+    /** Term 3 goes on from what term 2 knew at 20, and that from what term 1 knew at 15. */
+    @Test
+    void shouldHoldARestoredMasterToWhatItsSnapshotsKnow() {
+        final History.Put put = put(KEY, 1);
+        history.removed(KEY, 1, 1, 14, 15);
+        history.restored(2, 1, 15);
+        history.restored(3, 2, 20);
+        for (final long term : new long[] {2, 3}) {
+            assertTrue(assertThrows(Violation.class, () -> history.accepted(new History.Read(KEY, 1, term, 16, 30,
+                units(put), "a read"))).getMessage().contains("removed value came back"));
+        }
+        history.restored(4, 1, 14);
+        assertDoesNotThrow(() -> history.accepted(new History.Read(KEY, 1, 4, 16, 30, units(put), "a read")));
+    }
+
+    @Test
+    void shouldAllowForAnOlderValueThatWasAwayWhileAnInsertedOneCameAndWent() {
+        final History.Put put = put(KEY, 1);
+        history.onDisk(1);
+        final History.Put later = history.put(KEY, 2, "writer");
+        history.started(later, 2, 1);
+        history.stored(later, true, 1, 10);
+        assertDoesNotThrow(() -> read(KEY, 1, 20, put.unit(0), put.unit(1)));
+        history.stored(later, false, 1, 12);
+        refused("replaced value came back", KEY, 1, 20, put.unit(0), put.unit(1));
+    }
+
     @Test
     void shouldTellATornValueFromAWholeOne() {
         final History.Put put = put(KEY, 1);
@@ -111,7 +138,7 @@ class HistoryTest {
         final History.Put put = history.put(key, 2, "writer");
         history.started(put, version, 1);
         put.endSent(5);
-        history.stored(put, 1, 10);
+        history.stored(put, false, 1, 10);
         return put;
     }
 

@@ -19,6 +19,7 @@ final class PutFlow {
     private static final int MAX_UNITS = 6;
     private static final int REVOKE_ONE_IN = 15;
     private static final int WITHOUT_FILE_ONE_IN = 3;
+    private static final int WITHOUT_SUM_ONE_IN = 3;
 
     private final SimulatedClient client;
     private final World world;
@@ -177,13 +178,15 @@ final class PutFlow {
     private void written(final int index, final Boolean written) {
         if (written == null) {
             world.tally().count(Kind.WRITES_UNCERTAIN);
-            if (world.keeps(Rule.KEEP_WHAT_IS_UNCERTAIN)) {
+            if (!world.keeps(Rule.KEEP_WHAT_IS_UNCERTAIN)) {
+                revoke(Kind.PUTS_REVOKED);
+            } else if (world.timeline().oneIn(2)) {
+                revoke(Kind.REVOKED_AND_MAY_ARRIVE, false);
+            } else {
                 // It may yet be written, so the range must stay ours until the master gives the put up.
                 client.writing(-1);
                 closeRoom();
                 then.run();
-            } else {
-                revoke(Kind.PUTS_REVOKED);
             }
         } else if (written) {
             client.later(client.thinkUs() / 4, () -> write(index + 1));
@@ -201,8 +204,9 @@ final class PutFlow {
         put.endSent(world.timeline().nowUs());
         // In doubt the master may have the room, and would take it for written if all were said to be.
         final Scope scope = room != null && room.isDoubtful() ? Scope.MEMORY : Scope.ALL;
-        world.network().call(client, new ObjectCommand.PutEnd(client.id(), put.key(), put.version(), scope, false,
-            0), 5, answer -> ended(answer, scope));
+        final boolean summed = !world.timeline().oneIn(WITHOUT_SUM_ONE_IN);
+        world.network().call(client, new ObjectCommand.PutEnd(client.id(), put.key(), put.version(), scope, summed,
+            summed ? put.checksum() : 0), 5, answer -> ended(answer, scope));
     }
 
     private void ended(final Answer<Ack> answer, final Scope scope) {
@@ -213,7 +217,7 @@ final class PutFlow {
         } else if (answer.reply() == Ack.STALE) {
             over(Kind.PUTS_STALE);
         } else {
-            world.history().stored(put, answer.term(), world.timeline().nowUs());
+            world.history().stored(put, !replace, answer.term(), world.timeline().nowUs());
             if (room != null && room.isAccepted()) {
                 world.tally().count(inMemory ? Kind.PUTS_TO_MEMORY_AND_FILE : Kind.PUTS_TO_FILE_ALONE);
                 client.files().commit(room);
@@ -228,9 +232,14 @@ final class PutFlow {
     }
 
     private void revoke(final Kind why) {
+        revoke(why, true);
+    }
+
+    /** Gives it up; {@code settled} when nothing of it can be written any more. */
+    private void revoke(final Kind why, final boolean settled) {
         client.writing(-1);
-        world.network().call(client, new ObjectCommand.PutRevoke(client.id(), put.key(), put.version(), Scope.ALL), 3,
-            answer -> over(why));
+        world.network().call(client, new ObjectCommand.PutRevoke(client.id(), put.key(), put.version(), Scope.ALL,
+            settled), 3, answer -> over(why));
     }
 
     private void closeRoom() {

@@ -24,7 +24,17 @@ enum Rule {
     /** A client asks what has become of room in its file of which it does not know whether the master has it. */
     ASK_WHAT_IS_IN_DOUBT,
     /** What is read from a file is the value that was asked for, before the read and after it. */
-    CHECK_THE_EXTENT;
+    CHECK_THE_EXTENT,
+    /** What is read from the shared files has the checksum of the value, however sure its place is. */
+    CHECK_THE_SUM,
+    /** A reader of the shared files looks at what is there now, not at what it read there before. */
+    READ_PAST_CACHES,
+    /** What is written to the shared files is synced before anybody is told of it. */
+    SYNC_WHAT_IS_WRITTEN,
+    /** Who gives pages back says that what was sent there may arrive yet. */
+    SAY_WHAT_MAY_ARRIVE,
+    /** Of memory that lay there when a snapshot was taken only what has its checksum comes back. */
+    COMPARE_WHAT_RETURNS;
 
     /** All of them kept. */
     static final Set<Rule> ALL = Set.copyOf(EnumSet.allOf(Rule.class));

@@ -42,12 +42,17 @@ final class SimulatedClient {
     private final Clock clock;
     private final SimulatedDisk disk;
     private final FileOwner files;
+    private final PageTier pages;
     private final List<Late> backlog = new ArrayList<>();
     private final List<long[]> memory = new ArrayList<>();
     /** What others reach, by the segment's id; own writers and readers come this way too. */
     private final Map<UUID, long[]> exports = new HashMap<>();
     /** Ids under which it is lent now. */
     private final Set<UUID> lent = new HashSet<>();
+    /** In the order of the memory. */
+    private final List<SegmentAddress> addresses = new ArrayList<>();
+    /** What it was lent as when a master may have known values in it, until they are back. */
+    private ReturningValues returning;
     private UUID id;
     private long life;
     private boolean alive;
@@ -70,6 +75,7 @@ final class SimulatedClient {
         clock = new Clock(world.timeline());
         disk = new SimulatedDisk(world, this);
         files = new FileOwner(world, this);
+        pages = new PageTier(world, this, world.hasPages() && !world.timeline().oneIn(4));
     }
 
     World world() {
@@ -95,6 +101,11 @@ final class SimulatedClient {
     /** Its part in a file for GDS replicas. */
     FileOwner files() {
         return files;
+    }
+
+    /** Its part in the files that all clients mount. */
+    PageTier pages() {
+        return pages;
     }
 
     /** Which life of the process this is. */
@@ -154,6 +165,8 @@ final class SimulatedClient {
         memory.clear();
         exports.clear();
         lent.clear();
+        addresses.clear();
+        returning = null;
         for (long i = world.timeline().between(1, 2); i > 0; i--) {
             memory.add(new long[SEGMENT_UNITS]);
         }
@@ -166,6 +179,7 @@ final class SimulatedClient {
         }
         disk.start();
         files.start();
+        pages.start();
     }
 
     void kill() {
@@ -174,7 +188,9 @@ final class SimulatedClient {
             world.tally().count(Kind.KILLS_WHILE_WRITING);
         }
         world.trace(() -> name + ": killed");
-        files.stop(world.timeline().oneIn(LEAVES_ONE_IN));
+        final boolean leaves = world.timeline().oneIn(LEAVES_ONE_IN);
+        files.stop(leaves);
+        pages.stop(leaves);
         alive = false;
         paused = false;
         life++;
@@ -207,9 +223,24 @@ final class SimulatedClient {
         incarnation++;
         mounting = true;
         mountingSinceUs = clock.us();
+        if (fresh || world.snapshots() == null) {
+            lendAnew(fresh);
+            return;
+        }
+        if (returning == null) {
+            returning = new ReturningValues(this);
+            for (int i = 0; i < addresses.size(); i++) {
+                returning.add(addresses.get(i), memory.get(i));
+            }
+        }
+        returning.fetch(incarnation, () -> lendAnew(false));
+    }
+
+    private void lendAnew(final boolean fresh) {
         // Left alone they would be allocated in, though nobody reaches them.
         List.copyOf(lent).forEach(this::takeBack);
         lent.clear();
+        addresses.clear();
         if (world.keeps(Rule.CLOSE_EXPORTS)) {
             exports.clear();
         }
@@ -247,15 +278,7 @@ final class SimulatedClient {
 
     private void mount(final int index, final long of, final boolean fresh) {
         if (index == memory.size()) {
-            mounting = false;
-            mountedUs = clock.us();
-            if (mountedUs - mountingSinceUs > Times.reliable(Times.TTL) * Timeline.MS) {
-                // It may have been taken for dead in between, and the first ones are gone.
-                lend(false);
-            } else {
-                disk.lent(of);
-                files.lent(of);
-            }
+            lent(of);
             return;
         }
         final UUID segmentId = world.id();
@@ -264,11 +287,13 @@ final class SimulatedClient {
         world.lends(this, segmentId, memory.get(index));
         final SegmentSpec spec = new SegmentSpec(name + "-" + index, Medium.MEMORY, (long) SEGMENT_UNITS * UNIT, UNIT,
             new SegmentAddress(segmentId, "tcp://" + name, AccessToken.NONE), fresh);
+        addresses.add(spec.address());
         mount(spec, index, of);
     }
 
     private void mount(final SegmentSpec spec, final int index, final long of) {
-        world.network().call(this, new SegmentCommand.Mount(id, spec), 1, answer -> {
+        final SegmentAddress former = returning == null ? null : returning.former(index);
+        world.network().call(this, new SegmentCommand.Mount(id, spec, former), 1, answer -> {
             if (of != incarnation) {
                 return;
             }
@@ -281,6 +306,34 @@ final class SimulatedClient {
                 lend(false);
             }
         });
+    }
+
+    private void lent(final long of) {
+        if (clock.us() - mountingSinceUs > Times.reliable(Times.TTL) * Timeline.MS) {
+            // It may have been taken for dead in between, and the first ones are gone.
+            lend(false);
+            return;
+        }
+        disk.lent(of);
+        files.lent(of);
+        pages.lent(of);
+        if (returning == null) {
+            returned();
+        } else {
+            returning.bringBack(addresses.stream().map(SegmentAddress::segmentId).toList(), of, this::returned);
+        }
+    }
+
+    private void returned() {
+        returning = null;
+        mounting = false;
+        mountedUs = clock.us();
+        disk.wake();
+    }
+
+    /** Memory that is lent as that. */
+    long[] exported(final UUID segmentId) {
+        return exports.get(segmentId);
     }
 
     private void ping() {
@@ -320,7 +373,7 @@ final class SimulatedClient {
     /** Reads one unit, wherever it is; null when nobody answered. */
     void read(final ReplicaDescriptor.Memory range, final int place, final Consumer<Unit> then) {
         final int at = (int) (range.offset() / UNIT) + place;
-        reach(range, units -> new Unit(true, units[at]), Unit.NOT_THERE, then);
+        reach(range, units -> new Unit(true, units[at]), Unit.NOT_THERE, world.network()::ask, then);
     }
 
     /** Writes one unit, wherever it is; null when nobody answered, and it may yet be written. */
@@ -329,7 +382,7 @@ final class SimulatedClient {
         reach(range, units -> {
             units[at] = unit;
             return true;
-        }, false, then);
+        }, false, world.network()::askToWrite, then);
     }
 
     /**
@@ -337,7 +390,7 @@ final class SimulatedClient {
      * any other through its owner, which must be alive, awake and still lending it.
      */
     private <R> void reach(final ReplicaDescriptor.Memory range, final Function<long[], R> what, final R refused,
-        final Consumer<R> then) {
+        final Asking<R> asking, final Consumer<R> then) {
         final UUID segmentId = range.segment().segmentId();
         final World.Lent lent = world.lent(segmentId);
         final SimulatedClient owner = lent.lender();
@@ -354,8 +407,13 @@ final class SimulatedClient {
         } else if (!owner.isAlive()) {
             later(soonUs, () -> then.accept(refused));
         } else {
-            world.network().ask(this, owner, atOwner, then);
+            asking.ask(this, owner, atOwner, then);
         }
+    }
+
+    /** How another process is asked. */
+    private interface Asking<R> {
+        void ask(SimulatedClient asking, SimulatedClient asked, Function<SimulatedClient, R> what, Consumer<R> then);
     }
 
     /** How long it takes until a process does the next thing. */

@@ -7,9 +7,9 @@ import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.OffloadTask;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.simulation.Tally.Kind;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +20,7 @@ import java.util.Set;
  * after the other.
  *
  * <p>Where an answer is missing the thread assumes the worse: a value that it may have been allowed to evict is gone, a
- * value whose task's end is not known is kept until it is known.
+ * value whose task's end is not known is kept until it is known, or all that is there has been offered.
  */
 final class SimulatedDisk {
     private static final int MAX_VALUES = 3;
@@ -121,7 +121,7 @@ final class SimulatedDisk {
     private StoredObject object(final StoredVersion value) {
         final long[] units = values.get(value);
         return new StoredObject(value.key(), value.version(), (long) units.length * SimulatedClient.UNIT,
-            Arrays.hashCode(units));
+            History.checksum(units));
     }
 
     // ---- the thread
@@ -164,19 +164,38 @@ final class SimulatedDisk {
                         client.later(Timeline.MS, this::wake);
                     }
                 } else {
-                    offload(of, answer.reply(), 0);
+                    offload(of, answer.reply());
                 }
             });
     }
 
-    private void offload(final long of, final List<OffloadTask> tasks, final int index) {
+    /** Those for this disk, then those for the shared files. */
+    private void offload(final long of, final List<OffloadTask> tasks) {
+        final List<OffloadTask> shared =
+            tasks.stream().filter(task -> task.target() == ReplicaType.DISTRIBUTED_DISK).toList();
+        final List<OffloadTask> own =
+            tasks.stream().filter(task -> task.target() != ReplicaType.DISTRIBUTED_DISK).toList();
+        offload(of, own, 0, () -> {
+            if (shared.isEmpty()) {
+                fetchDrops(of);
+            } else {
+                client.pages().store(shared, () -> client.later(client.thinkUs(), () -> {
+                    if (!isVoid(of)) {
+                        fetchDrops(of);
+                    }
+                }));
+            }
+        });
+    }
+
+    private void offload(final long of, final List<OffloadTask> tasks, final int index, final Runnable then) {
         if (index == tasks.size()) {
-            fetchDrops(of);
+            then.run();
             return;
         }
         final OffloadTask task = tasks.get(index);
         final int units = (int) (task.source().size() / SimulatedClient.UNIT);
-        copy(of, task, new long[units], 0, () -> offload(of, tasks, index + 1));
+        copy(of, task, new long[units], 0, () -> offload(of, tasks, index + 1, then));
     }
 
     private void copy(final long of, final OffloadTask task, final long[] units, final int place,
@@ -232,14 +251,24 @@ final class SimulatedDisk {
         client.later(client.thinkUs(), () -> answer(of, task, OffloadResult.STORED, next));
     }
 
+    /** Whether the value belongs to the disk is known when this is, or when all that is there has been offered. */
+    private void unheard(final long of, final OffloadTask task, final OffloadResult result, final Runnable next) {
+        if (isVoid(of) || world.timeline().oneIn(2)) {
+            answer(of, task, result, next);
+        } else {
+            lent = false;
+            busy = false;
+            adopt(of);
+        }
+    }
+
     private void answer(final long of, final OffloadTask task, final OffloadResult result, final Runnable next) {
         final StoredVersion value = new StoredVersion(task.key(), task.version());
         final long[] units = values.get(value);
         world.network().call(client, new DiskCommand.OffloadDone(client.id(), task, result,
-            units == null ? 0 : Arrays.hashCode(units)), 1, answer -> {
+            units == null ? 0 : History.checksum(units)), 1, answer -> {
                 if (answer == null) {
-                    // Whether the value belongs to the disk is known only when this is.
-                    answer(of, task, result, next);
+                    unheard(of, task, result, next);
                     return;
                 }
                 if (result == OffloadResult.STORED) {

@@ -1,5 +1,6 @@
 package io.kvtier.store.simulation;
 
+import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.master.state.Effects;
@@ -7,16 +8,21 @@ import io.kvtier.store.master.state.MasterState;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.MasterStats;
+import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.replica.Replica;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import java.util.UUID;
 
-/** The real state machine, run by a clock of its own; it may be started anew, and has then forgotten everything. */
+/** The real state machine, run by a clock of its own; it may be started anew, empty or from an earlier snapshot. */
 final class SimulatedMaster implements AutoCloseable {
     /** How many commands go by between two checks of what must hold at any time. */
     private static final int CHECK_EVERY = 40;
 
     private final World world;
     private final MasterSettings settings;
+    private final SimulatedSnapshots snapshots;
     private Auditor auditor;
     private Clock clock;
     private MasterState state;
@@ -30,6 +36,7 @@ final class SimulatedMaster implements AutoCloseable {
     SimulatedMaster(final World world, final MasterSettings settings) {
         this.world = world;
         this.settings = settings;
+        snapshots = world.snapshots();
         start();
     }
 
@@ -41,7 +48,21 @@ final class SimulatedMaster implements AutoCloseable {
         return state != null;
     }
 
-    /** It dies, and all that it knew. */
+    /** Whether the master of that term lives. */
+    boolean isUp(final long ofTerm) {
+        return state != null && term == ofTerm;
+    }
+
+    /** It is asked to end, and saves all that it knows. */
+    void end() {
+        if (snapshots != null) {
+            world.tally().count(Tally.Kind.MASTERS_ENDED);
+            snapshots.takeLast(this, state.snapshots());
+        }
+        stop();
+    }
+
+    /** It dies, and all that it knew beyond its last snapshot. */
     void stop() {
         if (state != null) {
             remember();
@@ -65,7 +86,32 @@ final class SimulatedMaster implements AutoCloseable {
                 // Writers ask again by themselves.
             }
         });
+        final SimulatedSnapshots.Restorable from = snapshots == null ? null : snapshots.restorable();
+        if (from == null) {
+            world.shared().startedEmpty(term);
+        } else {
+            restore(from);
+        }
+        if (snapshots != null) {
+            snapshots.takeOf(this, state.snapshots());
+        }
         tick(term);
+    }
+
+    private void restore(final SimulatedSnapshots.Restorable from) {
+        world.tally().count(Tally.Kind.RESTORED);
+        world.trace(() -> "master: goes on from what that of term " + from.term() + " knew at " + from.takenUs());
+        state.restore(from.snapshot(), clock.ms(), Times.REMOUNT);
+        world.history().restored(term, from.term(), from.takenUs());
+        for (final ObjectKey key : world.keys()) {
+            final ReadReply object = look(new ObjectCommand.Query(key));
+            for (final Replica replica : object.replicas()) {
+                if (replica.descriptor() instanceof ReplicaDescriptor.DistributedDisk place) {
+                    world.shared().restored(object.version(), place);
+                }
+            }
+        }
+        auditor.check(this, clock.ms());
     }
 
     private void tick(final long life) {
@@ -78,13 +124,14 @@ final class SimulatedMaster implements AutoCloseable {
     /** Applies what a client sent. */
     <R> Answer<R> apply(final Command<R> command) {
         world.tally().count(Tally.Kind.COMMANDS);
+        auditor.before(this, command, clock.ms());
         try {
             final R reply = state.apply(command, clock.ms());
             auditor.answered(this, command, reply, clock.ms());
             world.trace(() -> "master: " + command + " -> " + reply);
             if (++sinceCheck >= CHECK_EVERY) {
                 sinceCheck = 0;
-                auditor.check(this);
+                auditor.check(this, clock.ms());
             }
             return new Answer<>(reply, null, term);
         } catch (final StoreException e) {
@@ -105,6 +152,8 @@ final class SimulatedMaster implements AutoCloseable {
         world.tally().add(Tally.Kind.EVICTIONS, stats.memoryEvictions());
         world.tally().add(Tally.Kind.EVICTIONS_WITHOUT_COPY, stats.evictionsWithoutCopy());
         world.tally().add(Tally.Kind.FILE_EVICTIONS, stats.gds().counts().evictions());
+        world.tally().add(Tally.Kind.PAGE_EVICTIONS, stats.pages().evictions());
+        world.tally().add(Tally.Kind.PAGES_REAPED, stats.pages().reaped());
     }
 
     @Override

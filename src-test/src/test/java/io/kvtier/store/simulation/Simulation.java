@@ -4,7 +4,9 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.MasterSettings.Eviction;
 import io.kvtier.store.config.MasterSettings.Liveness;
+import io.kvtier.store.config.MasterSettings.Pages;
 import io.kvtier.store.config.MasterSettings.Pins;
+import io.kvtier.store.config.MasterSettings.Promotion;
 import io.kvtier.store.config.MasterSettings.Strategy;
 import io.kvtier.store.config.MasterSettings.Tasks;
 import io.kvtier.store.protocol.AdminCommand;
@@ -59,7 +61,13 @@ final class Simulation {
         final Strategy[] strategies = Strategy.values();
         return new MasterSettings(new Eviction(0.9, 0.2, 0.9, 0.2, true), Times.LEASE, true, Times.DISK_RETRY,
             new Liveness(Times.TTL, Times.DISCARD, Times.RELEASE, 3), Pins.DEFAULT, Tasks.DEFAULT, false,
-            strategies[Math.floorMod(seed, strategies.length)]);
+            strategies[Math.floorMod(seed, strategies.length)]).withPages(pages(seed));
+    }
+
+    /** Without page mode in one of five seeds: there each client's own disk is filled. */
+    private static Pages pages(final long seed) {
+        return seed % 5 == 0 ? Pages.OFF : new Pages(SharedFiles.LAYOUT, "simulated", 0.9, 0.3, seed % 7 < 4,
+            new Promotion(true, 2, 3));
     }
 
     private void run() {
@@ -145,8 +153,13 @@ final class Simulation {
             return;
         }
         world.tally().count(Kind.MASTER_RESTARTS);
-        world.trace(() -> "master: killed");
-        world.master().stop();
+        if (world.timeline().oneIn(4)) {
+            world.trace(() -> "master: ended");
+            world.master().end();
+        } else {
+            world.trace(() -> "master: killed");
+            world.master().stop();
+        }
         world.timeline().in(world.timeline().between(5, 500) * Timeline.MS, () -> {
             if (!world.master().isUp()) {
                 world.trace(() -> "master: started anew");
@@ -163,6 +176,7 @@ final class Simulation {
         none("promotions are active", stats.activePromotions(), stats);
         none("replicas are held", stats.heldReplicas(), stats);
         none("offloads are pending", stats.offloadsPending(), stats);
+        none("writes to pages are pending", stats.pages().writing(), stats);
         final List<SegmentCommand.SegmentInfo> segments = world.master().look(new SegmentCommand.Segments());
         if (segments.stream().anyMatch(segment -> segment.status() == SegmentCommand.Status.UNMOUNTING)) {
             throw new Violation("segments are still to be swept: " + segments);
@@ -216,6 +230,9 @@ final class Simulation {
         none("offloads are pending", stats.offloadsPending(), stats);
         none("bytes are used in files", stats.gds().used(), stats);
         none("replicas in files", stats.gds().replicas(), stats);
+        none("bytes are used in shared files", stats.pages().used(), stats);
+        none("replicas in shared files", stats.pages().replicas(), stats);
+        none("values wait to be promoted", stats.pages().hot().waiting(), stats);
         for (final SimulatedClient client : world.clients()) {
             if (!client.files().rooms().isEmpty() || !client.files().file().stored().isEmpty()) {
                 throw new Violation("when nothing should be left, the file of " + client.name() + " has "

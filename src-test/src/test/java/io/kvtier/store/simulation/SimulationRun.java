@@ -50,7 +50,7 @@ final class SimulationRun {
             try {
                 tally.add(Simulation.run(seed, Rule.ALL, null));
             } catch (final Violation e) {
-                final String kind = e.getMessage().replaceAll("[0-9]+", "N").replaceAll("[:,].*", "");
+                final String kind = e.getMessage().replaceAll("[:,\\[].*", "").replaceAll("[0-9]+", "N");
                 if (kinds.merge(kind, 1, Integer::sum) <= SHOWN_OF_A_KIND) {
                     System.out.println("seed " + seed + ": " + e.getMessage());
                 }

@@ -14,6 +14,10 @@ final class Times {
     static final long ACCESS_TIMEOUT = 150;
     static final long DISK_RETRY = 200;
     static final long TICK = 10;
+    /** For how long a write to a shared file is under way at most; a zombie's is longer. */
+    static final long KERNEL = 250;
+    /** What a restored snapshot names may take so long to come back. */
+    static final long REMOUNT = 1500;
     /** Clocks run this much too fast or too slow, per mille. */
     static final int DRIFT = 10;
 

@@ -26,6 +26,8 @@ final class Worker {
         final int what = world.timeline().below(HUNDRED);
         if (what < 36) {
             new PutFlow(client, key, this::again).start();
+        } else if (what < 44 && world.hasPages()) {
+            client.pages().readByMapping(key, this::again);
         } else if (what < 80) {
             new GetFlow(client, key, this::again).start();
         } else if (what < 92) {

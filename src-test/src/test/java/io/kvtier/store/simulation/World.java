@@ -14,7 +14,11 @@ import java.util.function.Supplier;
 
 /** What all parts of one run share. */
 final class World implements AutoCloseable {
-    private static final int KEYS = 7;
+    private static final int KEYS = 9;
+    /** So many of them are used for a while, and then others: what nobody uses can be evicted. */
+    private static final int KEYS_IN_USE = 5;
+    private static final long IN_USE_MS = 1300;
+    private static final int OTHERS_ONE_IN = 12;
     /** One more than there are clients: one that is started may have another's. */
     private static final int FILES = 4;
 
@@ -27,6 +31,9 @@ final class World implements AutoCloseable {
     private final List<SimulatedClient> clients = new ArrayList<>();
     private final List<SimulatedFile> files = new ArrayList<>();
     private final Map<UUID, Lent> lent = new HashMap<>();
+    private final SharedFiles shared;
+    private final SimulatedSnapshots snapshots;
+    private final boolean pages;
     private final SimulatedMaster master;
     private final Network network;
     private boolean calm;
@@ -41,6 +48,10 @@ final class World implements AutoCloseable {
         for (int i = 0; i < FILES; i++) {
             files.add(new SimulatedFile(id()));
         }
+        pages = settings.pages().isOn();
+        shared = new SharedFiles(this, timeline.oneIn(2));
+        // A cluster without them loses all that its master knew.
+        snapshots = timeline.oneIn(3) ? null : new SimulatedSnapshots(this);
         master = new SimulatedMaster(this, settings);
         network = new Network(this);
     }
@@ -67,7 +78,9 @@ final class World implements AutoCloseable {
     }
 
     ObjectKey anyKey() {
-        return keys.get(timeline.below(keys.size()));
+        final int first = timeline.oneIn(OTHERS_ONE_IN) ? timeline.below(KEYS)
+            : (int) (timeline.nowUs() / (IN_USE_MS * Timeline.MS)) * (KEYS_IN_USE - 1);
+        return keys.get((first + timeline.below(KEYS_IN_USE)) % KEYS);
     }
 
     List<SimulatedClient> clients() {
@@ -81,6 +94,21 @@ final class World implements AutoCloseable {
         }
         final List<SimulatedFile> free = files.stream().filter(file -> file.holder() == null).toList();
         return free.get(timeline.below(free.size()));
+    }
+
+    /** Whether the master has page mode. */
+    boolean hasPages() {
+        return pages;
+    }
+
+    /** The files that all clients mount. */
+    SharedFiles shared() {
+        return shared;
+    }
+
+    /** Of the master; null when none are taken. */
+    SimulatedSnapshots snapshots() {
+        return snapshots;
     }
 
     SimulatedMaster master() {
@@ -101,7 +129,7 @@ final class World implements AutoCloseable {
     }
 
     /** A segment that was lent once: the process that lent it, whether it still does or not, and its memory. */
-    record Lent(SimulatedClient lender, long[] units) {
+    record Lent(SimulatedClient lender, UUID lenderId, long[] units) {
     }
 
     /** The way to a segment; null when nobody ever lent it. */
@@ -110,7 +138,7 @@ final class World implements AutoCloseable {
     }
 
     void lends(final SimulatedClient client, final UUID segmentId, final long[] units) {
-        lent.put(segmentId, new Lent(client, units));
+        lent.put(segmentId, new Lent(client, client.id(), units));
     }
 
     SimulatedClient client(final UUID clientId) {
@@ -121,8 +149,11 @@ final class World implements AutoCloseable {
     void workQueued(final UUID clientId, final WorkKind kind) {
         final SimulatedClient client = client(clientId);
         if (client != null) {
-            client.later(timeline.between(0, 2 * Timeline.MS),
-                kind == WorkKind.GDS_DROPS ? client.files()::wake : client.disk()::wake);
+            client.later(timeline.between(0, 2 * Timeline.MS), switch (kind) {
+                case GDS_DROPS -> client.files()::wake;
+                case PROMOTIONS -> client.pages()::wake;
+                case OFFLOADS, DROPS, TASKS -> client.disk()::wake;
+            });
         }
     }
 

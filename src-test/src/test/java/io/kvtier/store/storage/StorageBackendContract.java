@@ -13,6 +13,7 @@ import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.OpenDescriptors;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
@@ -34,6 +35,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -47,6 +49,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(LeakCheck.class)
 abstract class StorageBackendContract {
     private static final int UNIT = Value.UNIT;
+    /** Descriptors that a backend may need. */
+    private static final int FEW_FILES = 150;
+    /** They are counted each time that so many more were opened. */
+    private static final int COUNTED_EACH = 16;
 
     @TempDir
     private Path directory;
@@ -98,6 +104,28 @@ abstract class StorageBackendContract {
             values.forEach(rig::assertReadable);
             assertEquals(values.stream().mapToLong(Value::extent).sum(), rig.backend().usedBytes());
         }
+    }
+
+    /** A process may have a thousand files open, say, and a batch of small values as many thousands of them. */
+    @Test
+    void shouldHaveFewFilesOpenHoweverManyValuesABatchHas() throws IOException {
+        final String inside = directory.toRealPath().toString();
+        final AtomicInteger calls = new AtomicInteger();
+        final AtomicInteger most = new AtomicInteger();
+        final FileOpener counting = (path, mode) -> {
+            if (calls.incrementAndGet() % COUNTED_EACH == 0) {
+                most.accumulateAndGet(OpenDescriptors.of(inside).size(), Math::max);
+            }
+            return FileOpener.POSIX.open(path, mode);
+        };
+        final List<Value> values = ones("v", FEW_FILES + 10);
+        try (BackendRig rig = new BackendRig.Setup(this::open, directory, 8192, 1, 1, counting, true).open()) {
+            rig.storeAll(owner, values);
+            assertTrue(most.get() <= FEW_FILES, () -> most + " files were open at the same time");
+            values.forEach(rig::assertReadable);
+            assertTrue(OpenDescriptors.of(inside).size() <= FEW_FILES);
+        }
+        assertEquals(List.of(), OpenDescriptors.of(inside));
     }
 
     @Test

@@ -69,6 +69,7 @@ final class SegmentPages {
                 json.writeNumberField("capacity", segment.capacity());
                 json.writeNumberField("used", segment.used());
                 json.writeNumberField("replicas", segment.replicas());
+                json.writeBooleanField("returning", segment.returning());
                 json.writeEndObject();
             }
             json.writeEndArray();

@@ -389,17 +389,22 @@ abstract sealed class ClientStore implements Store permits EmbeddedStore, Connec
             final Counters counters = parts.counters();
             final DiskTier disk = parts.disk();
             return new StoreStats(state.objects(),
-                new StoreStats.TierStats(state.memoryCapacity(), state.memoryUsed(), counters.memoryHits.sum(),
-                    counters.memoryReadBytes.sum(), counters.memoryWrittenBytes.sum(), state.memoryEvictions()),
+                new StoreStats.TierStats(state.memoryCapacity(), state.memoryUsed(), counters.memoryHits().sum(),
+                    counters.memoryReadBytes().sum(), counters.memoryWrittenBytes().sum(), state.memoryEvictions()),
                 new StoreStats.TierStats(disk == null ? 0 : disk.capacityBytes(), disk == null ? 0 : disk.usedBytes(),
-                    counters.diskHits.sum(), counters.diskReadBytes.sum(), counters.diskWrittenBytes.sum(),
+                    counters.diskHits().sum(), counters.diskReadBytes().sum(), counters.diskWrittenBytes().sum(),
                     state.diskEvictions()),
-                counters.misses.sum(), state.offloads(), state.offloadFailures(), state.promotions(),
-                new StoreStats.TierFaults(counters.ioErrors.sum(), counters.checksumMismatches.sum()),
-                counters.putWaits.sum(), counters.lateReads.sum(),
+                counters.misses().sum(), state.offloads(), state.offloadFailures(), state.promotions(),
+                new StoreStats.TierFaults(counters.ioErrors().sum(), counters.checksumMismatches().sum()),
+                counters.putWaits().sum(), counters.lateReads().sum(),
                 parts.file() == null ? StoreStats.GdsStats.NONE : parts.file().stats(state.gds().counts()),
-                parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats());
+                parts.shared() == null ? StoreStats.SharedDiskStats.NONE : parts.shared().stats(),
+                lostTransfers());
         });
+    }
+
+    private long lostTransfers() {
+        return parts.files().stream().mapToLong(TransferEngine::lostTransfers).sum();
     }
 
     /**

@@ -41,6 +41,7 @@ import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.Locality;
+import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Gate;
 import io.kvtier.transport.HostPort;
@@ -281,6 +282,10 @@ final class ConnectedParts {
                 }
                 if (mounts.takeSharedMissing()) {
                     chore(chores, mounts::mountShared);
+                }
+                final SegmentAddress returned = mounts.takeUnended();
+                if (returned != null) {
+                    chore(chores, () -> mounts.endReturn(returned));
                 }
             }
         };

@@ -272,10 +272,17 @@ public final class MasterMetrics {
     private static void collectSegments(final Families families, final List<SegmentCommand.SegmentInfo> segments) {
         final Map<String, Sizes> memory = new TreeMap<>();
         final Map<String, Sizes> nof = new TreeMap<>();
+        long returning = 0;
+        long closed = 0;
         for (final SegmentCommand.SegmentInfo segment : segments) {
             (segment.medium() == SegmentCommand.Medium.NOF ? nof : memory).merge(segment.name(),
                 new Sizes(segment.used(), segment.capacity()), Sizes::plus);
+            returning += segment.returning() ? 1 : 0;
+            closed += segment.returning() ? segment.capacity() : 0;
         }
+        families.gauge("kvtier_returning_segments", returning, "Memory segments in which nothing is allocated because "
+            + "their clients have not said that all values of before are back.");
+        families.gauge("kvtier_returning_segment_bytes", closed, "Bytes of these segments.");
         collectSizes(families, "segment", "memory segments of this name", memory);
         collectSizes(families, "nof_segment", "block devices of this name", nof);
     }

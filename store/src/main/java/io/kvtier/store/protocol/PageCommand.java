@@ -49,7 +49,8 @@ public sealed interface PageCommand<R> extends Command<R> {
 
     /**
      * Allocates a run of pages for a value. The same client is given the same run again as long as it has not spoken
-     * of it, and its time begins anew.
+     * of it: its time begins anew, and so that what it said of the run before and comes late does no harm, under
+     * another id.
      *
      * @param clientId who writes it.
      * @param request  for what.
@@ -178,8 +179,9 @@ public sealed interface PageCommand<R> extends Command<R> {
     /**
      * Says that values are durable in the pages that were allocated for them. Ends the offload tasks that they are from
      * and makes the replicas complete. STALE for a version that was removed or replaced meanwhile, a value that is not
-     * what its writer wrote, and pages that were reaped: those pages are free then, or will be. Repeated, it is
-     * answered as before as long as the replica is there.
+     * what its writer wrote, or from a task that was given up meanwhile, with the hold on its memory, and pages that
+     * were reaped: those pages are free then, or will be. Repeated, it is answered as before as long as the replica is
+     * there.
      *
      * @param clientId who was given the pages.
      * @param values   which; at most {@link Batch#MAX_ITEMS}.

@@ -78,8 +78,9 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      * @param clientId its owner; known from here on, as by a ping.
      * @param spec     what it lends.
      * @param former   for memory that was lent before under another identity, and in which values may lie that shall
-     *                 come back: that identity. If the master knows it, nothing is allocated in the segment until
-     *                 {@link ReturnReplicas} says that it is the last one. Null for none.
+     *                 come back: that identity. Nothing is allocated in the segment until {@link ReturnReplicas} says
+     *                 that it is the last one, however long that takes. Refused with UNAVAILABLE_IN_CURRENT_STATUS when
+     *                 {@link FetchReturning} would find nothing there (any more). Null for none.
      */
     record Mount(UUID clientId, SegmentSpec spec, SegmentAddress former) implements SegmentCommand<Ack> {
         /**
@@ -132,12 +133,13 @@ public sealed interface SegmentCommand<R> extends Command<R> {
 
     /**
      * Gives values back that were found at their places in memory that nobody else can write to any more. True for
-     * each that can be read again; others were removed or replaced meanwhile, or are not known.
+     * each that can be read again; others were removed or replaced meanwhile, or are not known, or come too late.
      *
      * @param clientId  who lends the memory.
      * @param segmentId the segment that it is mounted as now, with its former identity.
      * @param replicas  their numbers of before.
-     * @param last      whether no more follow, so that the rest of the segment can be used.
+     * @param last      whether no more follow and nothing of before is copied there any more, so that the rest of the
+     *                  segment can be used: to be repeated until it is heard.
      */
     record ReturnReplicas(UUID clientId, UUID segmentId, List<Long> replicas, boolean last)
         implements SegmentCommand<List<Boolean>> {
@@ -186,9 +188,11 @@ public sealed interface SegmentCommand<R> extends Command<R> {
      * @param capacity  bytes.
      * @param used      bytes allocated.
      * @param replicas  replicas in it.
+     * @param returning whether nothing is allocated in it because its owner is still bringing values back, or has not
+     *                  said that it is done.
      */
     record SegmentInfo(UUID segmentId, UUID clientId, String name, String host, Medium medium, String endpoint,
-                       Status status, long capacity, long used, long replicas) {
+                       Status status, long capacity, long used, long replicas, boolean returning) {
     }
 
     /**

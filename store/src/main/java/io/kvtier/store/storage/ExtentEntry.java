@@ -94,8 +94,13 @@ final class ExtentEntry {
         };
     }
 
-    boolean isNamed(final long itsReplicaId) {
-        return named && replicaId == itsReplicaId;
+    /**
+     * Whether what it is known as is gone when a replica is: it is that one, or the master has since given another one
+     * to an offer of it that came late, and whose answer was not heard.
+     */
+    boolean isGoneWith(final long itsReplicaId) {
+        return named && (replicaId == itsReplicaId
+            || itsReplicaId > replicaId && (state == State.COMMITTED || state == State.RECOVERED));
     }
 
     boolean holds(final ObjectKey itsKey, final long itsVersion, final Extent there, final long itsSize) {

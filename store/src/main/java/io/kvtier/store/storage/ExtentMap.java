@@ -40,7 +40,9 @@ import java.util.function.Supplier;
  * <p><b>What is dropped early.</b> The master may drop a replica before this side has heard that it exists: its answer
  * was slow, or the extent was only being offered again. Ids are unique for ever, so a drop of an id that an extent does
  * not have (yet) is kept with the extent and counts when that id comes. The last few are kept; one that is forgotten
- * leaves an extent that the master does not know, and is told of when it is offered what is committed.
+ * leaves an extent that the master does not know, and is told of when it is offered what is committed. An offer that
+ * comes late, when another one was answered and its replica has gone, makes a replica of which nobody here ever hears;
+ * ids grow, and the master has one replica in a place, so that the drop of a later one means what is committed there.
  *
  * <p><b>Lost writes.</b> The kernel tells of a write that it has lost to one sync, once. So after a sync that failed,
  * every value that was not durable by then is unsettled and not read any more, since the master, which counts it as
@@ -227,7 +229,7 @@ final class ExtentMap implements AutoCloseable {
             if (entry == null || entry.state == State.RESERVED || entry.state == State.DROPPED) {
                 return;
             }
-            if (!entry.isNamed(replicaId) || entry.state == State.ACCEPTED) {
+            if (!entry.isGoneWith(replicaId) || entry.state == State.ACCEPTED) {
                 // Of an extent that is being written, its owner does the rest.
                 entry.keepDrop(replicaId);
             } else {

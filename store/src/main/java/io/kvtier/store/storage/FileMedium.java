@@ -38,6 +38,8 @@ final class FileMedium implements Medium {
     static final String NOTES_NAME = "notes.log";
     /** Notes of thousands of removals, each of which gives more back. */
     private static final long NOTES_AHEAD = 256 << 10;
+    /** Files that are written at the same time: enough for any disk, and a few descriptors each. */
+    private static final int MOST_WRITTEN = 64;
 
     private final FileLayout layout;
     private final TransferEngine engine;
@@ -128,6 +130,10 @@ final class FileMedium implements Medium {
 
     @Override
     public void giveBack(final PendingStore pending) {
+        if (pending.isLost()) {
+            // It counts as taken until this is closed, as its file stays until then.
+            return;
+        }
         add(-DataFile.extentBytes(pending.size()));
     }
 
@@ -181,9 +187,15 @@ final class FileMedium implements Medium {
 
     @Override
     public void write(final List<PendingStore> batch) {
-        final List<NewFile> written = filesOf(batch);
-        final List<PendingStore> writing = new ArrayList<>(batch.size());
-        final List<Transfer> transfers = new ArrayList<>(batch.size());
+        final List<NewFile> all = filesOf(batch);
+        for (int from = 0; from < all.size(); from += MOST_WRITTEN) {
+            writeTogether(all.subList(from, Math.min(all.size(), from + MOST_WRITTEN)));
+        }
+    }
+
+    private static void writeTogether(final List<NewFile> written) {
+        final List<PendingStore> writing = new ArrayList<>();
+        final List<Transfer> transfers = new ArrayList<>();
         written.forEach(file -> file.start(writing, transfers));
         // The processor takes checksums while the disk takes the bytes.
         writing.forEach(PendingStore::takeChecksum);
@@ -199,6 +211,10 @@ final class FileMedium implements Medium {
         final Map<NewFile, ValueFile> finished = new HashMap<>();
         for (final NewFile file : filesOf(batch)) {
             fresh.remove(file);
+            if (file.isLost()) {
+                file.leave();
+                continue;
+            }
             if (!file.isWanted()) {
                 file.abandon();
                 continue;

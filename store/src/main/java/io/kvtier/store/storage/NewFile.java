@@ -16,28 +16,31 @@ import java.util.UUID;
 import org.agrona.CloseHelper;
 
 /**
- * A value file while it is written, under another name than it will have.
+ * A value file while it is written, under another name than it will have. It is open only within a call, and from
+ * {@link #start} to {@link #sync}: thousands of them may belong to one batch.
  *
  * <p><b>Threading:</b> one thread at a time. <b>Lifetime:</b> until {@link #finish} or {@link #abandon}.
  */
 final class NewFile {
+    private static final System.Logger LOG = System.getLogger(NewFile.class.getName());
+
     private final Path path;
     private final long address;
     private final long length;
     private final List<PendingStore> values;
     private final TransferEngine engine;
-    private final BlockFile file;
-    private final Segment segment;
+    private final FileOpener opener;
+    /** While values are written. */
+    private Segment segment;
 
     private NewFile(final Path path, final long address, final long length, final List<PendingStore> values,
-        final TransferEngine engine, final BlockFile file, final Segment segment) {
+        final TransferEngine engine, final FileOpener opener) {
         this.path = path;
         this.address = address;
         this.length = length;
         this.values = values;
         this.engine = engine;
-        this.file = file;
-        this.segment = segment;
+        this.opener = opener;
     }
 
     /**
@@ -55,17 +58,16 @@ final class NewFile {
         final Path temporary = DurableNames.temporary(path);
         try (Closings made = new Closings()) {
             made.keep(temporary, DurableNames::deleteIfExists);
-            final BlockFile file =
-                made.keep(opener.open(temporary.toString(), OpenMode.CREATE_NEW), CloseHelper::quietClose);
-            file.preallocate(0, length);
-            final Segment segment = engine.openSegment(temporary.toUri().toString());
+            try (BlockFile file = opener.open(temporary.toString(), OpenMode.CREATE_NEW)) {
+                file.preallocate(0, length);
+            }
             made.stayOpen();
             long at = address + header;
             for (final PendingStore value : values) {
                 value.reserved(at);
                 at += DataFile.extentBytes(value.size());
             }
-            return new NewFile(path, address, length, List.copyOf(values), engine, file, segment);
+            return new NewFile(path, address, length, List.copyOf(values), engine, opener);
         }
     }
 
@@ -81,8 +83,16 @@ final class NewFile {
         return address;
     }
 
-    /** Starts to write its values; those that it was started for are added, with their transfers. */
+    /**
+     * Opens it and starts to write its values; those that it was started for are added, with their transfers. It is
+     * open until {@link #sync}, which comes after the end of these.
+     */
     void start(final List<PendingStore> writing, final List<Transfer> transfers) {
+        try {
+            segment = engine.openSegment(DurableNames.temporary(path).toUri().toString());
+        } catch (final RuntimeException | Error e) {
+            DataFile.failAll(values, e);
+        }
         for (final PendingStore value : values) {
             if (value.isUnderWay()) {
                 final Transfer transfer = DataFile.start(value,
@@ -95,21 +105,39 @@ final class NewFile {
         }
     }
 
-    /** Makes durable what was written. Nobody else writes to this file: a refusal is told here or nowhere. */
+    /** Makes durable what was written, and closes it. Nobody else writes to it: a refusal is told here or nowhere. */
     void sync() {
-        if (!isWanted()) {
-            return;
-        }
         try {
-            engine.sync(segment).await();
+            if (isWanted()) {
+                engine.sync(segment).await();
+            }
         } catch (final RuntimeException e) {
             DataFile.failAll(values, new StoreException(ErrorCode.FILE_WRITE_FAIL, "a sync of " + path
                 + " failed, so its values may be lost; store them again", e));
+        } finally {
+            CloseHelper.quietClose(segment);
         }
     }
 
     boolean isWanted() {
         return values.stream().anyMatch(PendingStore::isUnderWay);
+    }
+
+    /** Whether a write of which nothing was heard may still go on. */
+    boolean isLost() {
+        return values.stream().anyMatch(PendingStore::isLost);
+    }
+
+    /**
+     * Its values are under way no more, and it stays, without a name, until the next start: the blocks of a file that
+     * is deleted are another one's, and a device may write there at any time.
+     */
+    void leave() {
+        DataFile.failAll(values, new StoreException(ErrorCode.FILE_WRITE_FAIL, "nothing is heard of a write of "
+            + "another value to the same file, which may still go on; store them again", null));
+        values.forEach(PendingStore::lose);
+        LOG.log(System.Logger.Level.WARNING, "{0} bytes of the disk are out of use until the next start: nothing is "
+            + "heard of a write to {1}, which may still go on", length, DurableNames.temporary(path));
     }
 
     /**
@@ -122,20 +150,21 @@ final class NewFile {
             values.stream().filter(PendingStore::isUnderWay).map(PendingStore::value).toList();
         final ValueFileHeader header = new ValueFileHeader(address, length, good);
         try {
-            header.write(file, layout, storageId);
-            punchOthers();
-            file.sync();
+            try (BlockFile file = opener.open(DurableNames.temporary(path).toString(), OpenMode.READ_WRITE)) {
+                header.write(file, layout, storageId);
+                punchOthers(file);
+                file.sync();
+            }
             DurableNames.move(DurableNames.temporary(path), path);
         } catch (final RuntimeException | Error e) {
             fail(e);
             return null;
         }
-        close();
         return new ValueFile(path, header);
     }
 
     /** What became of no use while it was written; where that cannot be given back, it is when the file is deleted. */
-    private void punchOthers() {
+    private void punchOthers(final BlockFile file) {
         for (final PendingStore value : values) {
             if (!value.isUnderWay()) {
                 file.punch(value.offset() - address, DataFile.extentBytes(value.size()));
@@ -151,19 +180,13 @@ final class NewFile {
 
     /** Nothing of it is left, under either name. */
     void abandon() {
-        close();
         for (final Path name : List.of(DurableNames.temporary(path), path)) {
             try {
                 DurableNames.deleteIfExists(name);
             } catch (final StoreException e) {
                 // The next start deletes the one, and finds whole values in the other, which their owner refuses.
-                System.getLogger(NewFile.class.getName()).log(System.Logger.Level.WARNING, e.getMessage());
+                LOG.log(System.Logger.Level.WARNING, e.getMessage());
             }
         }
-    }
-
-    /** Everything that was written is durable, or of no use. A second call does nothing. */
-    private void close() {
-        CloseHelper.quietCloseAll(file, segment);
     }
 }

@@ -54,7 +54,7 @@ final class BlockingIo {
     /** Makes what was written durable and completes the slice that asks for it. */
     static void sync(final Slice slice, final FileHandle handle) {
         try {
-            handle.buffered().sync();
+            handle.forSync().sync();
         } catch (final RuntimeException | Error e) {
             slice.failed(e);
             return;

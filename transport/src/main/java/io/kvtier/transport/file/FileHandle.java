@@ -73,6 +73,15 @@ final class FileHandle implements TransportSegment {
         return direct;
     }
 
+    /**
+     * By which what was written is made durable: that by which whole blocks are written. A descriptor is as good as any
+     * other one of the file on a disk of this host, but not on every file system of several: there it can be that only
+     * what was written by a descriptor is made durable by it, and that only it hears of what was lost.
+     */
+    BlockFile forSync() {
+        return direct == null ? buffered : direct;
+    }
+
     @Override
     public long byteSize() {
         return buffered.size();

@@ -317,9 +317,10 @@ final class RingSlices implements CompletionHandler {
         checkTaken(slot, taken);
     }
 
-    /** The buffered descriptor is always there, and what is durable is the file's matter and not the descriptor's. */
+    /** As {@link FileHandle#forSync}. */
     private void prepareSync(final int slot) {
-        checkTaken(slot, ring.sync(named((UringSegment) slices[slot].handle(), false), slot));
+        final UringSegment segment = (UringSegment) slices[slot].handle();
+        checkTaken(slot, ring.sync(named(segment, segment.handle().direct() != null), slot));
     }
 
     private UringFile named(final UringSegment segment, final boolean direct) {

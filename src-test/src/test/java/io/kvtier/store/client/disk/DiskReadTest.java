@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.store.ObjectKey;
@@ -59,8 +60,9 @@ class DiskReadTest {
         }
 
         @Override
-        public void end(final boolean good) {
+        public void end(final boolean good, final boolean settled) {
             assertFalse(good);
+            assertTrue(settled);
             rooms--;
         }
     }

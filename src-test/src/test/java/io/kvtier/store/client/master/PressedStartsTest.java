@@ -44,6 +44,6 @@ class PressedStartsTest {
             1, PutOptions.DEFAULT, false));
         assertEquals(STARTED, answer.reply());
         assertEquals(3, asked);
-        assertEquals(1, counters.putWaits.sum(), "a put is counted once");
+        assertEquals(1, counters.putWaits().sum(), "a put is counted once");
     }
 }

@@ -144,7 +144,7 @@ class OwnerReadsTest {
 
         assertNotNull(moves.getFirst().finish());
 
-        assertEquals(0, counters.diskHits.sum(), "what came too late is no hit");
+        assertEquals(0, counters.diskHits().sum(), "what came too late is no hit");
         assertEquals(BATCH, released.take());
     }
 

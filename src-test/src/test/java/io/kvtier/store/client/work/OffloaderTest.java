@@ -175,7 +175,7 @@ class OffloaderTest {
             }
         }
         assertEquals(List.of(expected), told);
-        assertEquals(outcome == Outcome.STORED ? SIZE : 0, counters.diskWrittenBytes.sum());
+        assertEquals(outcome == Outcome.STORED ? SIZE : 0, counters.diskWrittenBytes().sum());
     }
 
     /** It is no longer the value, or there is none, when the master knows another version. */

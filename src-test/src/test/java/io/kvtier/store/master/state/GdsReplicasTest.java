@@ -392,11 +392,11 @@ class GdsReplicasTest {
     @Test
     void shouldAdoptWhatAFileHasAndAnswerTheSameAgain() {
         register(MasterRig.ALICE, spec(10, 10, 10));
-        final List<Long> ids = adopt(value("a", 5, 0), value("b", 6, 1), value("a", 7, 2), value("c", 8, 1),
+        final List<Long> ids = adopt(value("a", 5, 0), value("b", 6, 1), value("a", 4, 2), value("c", 8, 1),
             value("d", 9, 10), new GdsValue(MasterRig.key("e"), 10, 100, new GdsExtent(FILE, 1, 2 * UNIT, UNIT), false,
                 0));
         assertEquals(List.of(true, true, false, false, false, false), ids.stream().map(id -> id != 0).toList());
-        assertEquals(ids, adopt(value("a", 5, 0), value("b", 6, 1), value("a", 7, 2), value("c", 8, 1),
+        assertEquals(ids, adopt(value("a", 5, 0), value("b", 6, 1), value("a", 4, 2), value("c", 8, 1),
             value("d", 9, 10), new GdsValue(MasterRig.key("e"), 10, 100, new GdsExtent(FILE, 1, 2 * UNIT, UNIT), false,
                 0)));
         assertEquals(List.of(ids.get(0), 5L), List.of(gds(rig.read("a").replicas()).id(), rig.read("a").version()));
@@ -409,6 +409,23 @@ class GdsReplicasTest {
         rig.settle();
         assertTrue(rig.exists("a"));
         assertFalse(rig.exists("b"));
+    }
+
+    /** A disk that came back first had an older value of the key, and its own replica stays in the file with that. */
+    @Test
+    void shouldAdoptANewerValueThanAnotherStoreHad() {
+        register(MasterRig.ALICE, spec(10, 10, 10));
+        rig.ping(MasterRig.BOB, "h");
+        rig.disk(MasterRig.BOB);
+        assertTrue(rig.adopt(MasterRig.BOB, "a", 5, 100));
+        assertTrue(rig.adopt(MasterRig.BOB, "b", 9, 100));
+        final List<Long> ids = adopt(value("a", 6, 0), value("b", 8, 1));
+        assertEquals(List.of(true, false), ids.stream().map(id -> id != 0).toList());
+        assertEquals(List.of(6L, 9L), List.of(rig.read("a").version(), rig.read("b").version()));
+        assertEquals(List.of(ids.getFirst()), rig.read("a").replicas().stream().map(Replica::id).toList());
+        // In one file too: what is older is named to its owner, and rests.
+        final long later = adopt(value("a", 7, 2)).getFirst();
+        assertEquals(List.of(later), rig.read("a").replicas().stream().map(Replica::id).toList());
     }
 
     /** Its process has ended, which the master does not know yet, and another one has the file. */

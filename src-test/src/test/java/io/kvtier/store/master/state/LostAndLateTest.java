@@ -324,6 +324,34 @@ class LostAndLateTest {
         assertTrue(apply(new ObjectCommand.Exists(KEY)));
     }
 
+    /** After a start of the master: stores come back in any order. */
+    @Test
+    void shouldLetTheNewestOfTheValuesThatComeBackStay() {
+        lendDisk(ONE);
+        lendDisk(TWO);
+        assertTrue(adopt(ONE, 5));
+        assertTrue(adopt(TWO, 7));
+        assertEquals(7, apply(new ObjectCommand.Query(KEY)).version());
+        assertEquals(List.of(new StoredVersion(KEY, 5)), drops(0).values());
+        assertFalse(adopt(ONE, 5), "something newer has come");
+        assertFalse(adopt(ONE, 6), "between the two");
+        assertEquals(7, apply(new ObjectCommand.Query(KEY)).version());
+    }
+
+    @Test
+    void shouldLeaveAValueThatIsReadWhenARemovedOneComesBack() {
+        lend(ONE, 2);
+        lendDisk(ONE);
+        lendDisk(TWO);
+        final long removed = putOnDisk();
+        apply(new ObjectCommand.Remove(KEY, true));
+        final long version = putOnDisk();
+        assertFalse(adopt(TWO, removed));
+        // No version that could be: it is nobody's newer value.
+        assertFalse(adopt(TWO, Long.MAX_VALUE));
+        assertEquals(version, apply(new ObjectCommand.Query(KEY)).version());
+    }
+
     private static MasterState master(final long term) {
         return new MasterState(new MasterSettings(new MasterSettings.Eviction(1, 0, 1, 0, true), 100, true, 50,
             new MasterSettings.Liveness(TTL_MS, 600, RELEASE_MS, 3), MasterSettings.Pins.DEFAULT,

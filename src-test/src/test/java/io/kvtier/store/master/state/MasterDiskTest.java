@@ -475,6 +475,25 @@ class MasterDiskTest {
         assertTrue(rig.adopt(CAROL, "key", next, UNIT), "this one nobody has replaced");
     }
 
+    /** A master that was started anew may know an older value than the one that somebody saw and wants gone. */
+    @Test
+    void shouldNotTakeInALaterVersionThanTheOneThatWasRemovedOrReplaced() {
+        rig.memory(BOB, "memory", 16 * UNIT);
+        rig.disk(ALICE);
+        rig.disk(CAROL);
+        assertTrue(rig.adopt(ALICE, "removed", 1000, UNIT));
+        assertTrue(rig.adopt(ALICE, "replaced", 1000, UNIT));
+        assertEquals(1000, rig.remove("removed", false).version());
+        final long next = rig.replacing(BOB, "replaced", UNIT).version();
+        assertEquals(Ack.OK, rig.end(BOB, "replaced", next));
+        rig.evict(1, 1);
+        assertFalse(rig.exists("removed") || rig.exists("replaced"));
+
+        assertFalse(rig.adopt(CAROL, "removed", 1001, UNIT));
+        assertFalse(rig.adopt(CAROL, "replaced", 1001, UNIT));
+        assertTrue(rig.adopt(CAROL, "replaced", next, UNIT), "this one nobody has replaced");
+    }
+
     @Test
     void shouldNotTakeInWhatWasRemovedByPatternWhileItsDiskWasAway() {
         final long[] versions = awayFromDisk("a/1", "a/2", "b/1");

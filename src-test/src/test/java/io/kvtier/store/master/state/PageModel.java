@@ -187,7 +187,6 @@ final class PageModel {
     private void begin(final UUID client, final PageRequest request, final OffloadTask task) {
         final PageAllocation pages = rig.apply(new PageCommand.AllocateDistributedPage(client, request));
         if (pages.outcome() == PageOutcome.ALLOCATED) {
-            writers.removeIf(writer -> writer.pages().replicaId() == pages.replicaId());
             // It asked a while ago, and counts from then.
             writers.add(new Writer(client, request, task, pages, rig.nowMs() + MasterRig.RELEASE_MS));
         } else if (task != null) {

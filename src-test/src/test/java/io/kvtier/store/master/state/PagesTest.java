@@ -21,8 +21,10 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PageCommand;
 import io.kvtier.store.protocol.PageCommand.PageAllocation;
 import io.kvtier.store.protocol.PageCommand.PageMapping;
@@ -196,10 +198,33 @@ class PagesTest {
             final PageAllocation first = pages.allocated(ALICE, "k", version, PAGE);
             assertEquals(PageAllocation.none(PageOutcome.TAKEN), pages.allocate(BOB, "k", version, PAGE, 0));
             rig.advance(RELEASE_MS - 1);
-            assertEquals(first, pages.allocated(ALICE, "k", version, PAGE));
+            final PageAllocation second = pages.allocated(ALICE, "k", version, PAGE);
+            assertEquals(first.place(), second.place());
             rig.advance(RELEASE_MS - 1);
-            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, first), "its time began anew");
+            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, second), "its time began anew");
+            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, second), "a repeated one");
             assertEquals(1, rig.stats().pages().allocations());
+        }
+    }
+
+    /** Whoever asked again may write there for all of his time, whatever he said before of his earlier write. */
+    @Test
+    void shouldNotTakeALateWordOnAnEarlierWriteForOneOnThatWhichIsUnderWay() {
+        try (PageRig pages = new PageRig()) {
+            final MasterRig rig = pages.rig;
+            final long version = rig.put(ALICE, "k", PAGE);
+            final PageAllocation first = pages.allocated(ALICE, "k", version, PAGE);
+            final PageAllocation second = pages.allocated(ALICE, "k", version, PAGE);
+            assertEquals(Ack.STALE, pages.free(ALICE, "k", version, first, true));
+            assertEquals(1, pages.usedPages());
+            assertEquals(Ack.STALE, pages.stored(ALICE, "k", version, first));
+            assertEquals(PageMapping.NONE, pages.mapping("k"));
+
+            rig.remove("k", true);
+            assertEquals(Ack.STALE, pages.stored(ALICE, "k", version, first));
+            assertEquals(1, pages.usedPages(), "they are still written to");
+            assertEquals(Ack.OK, pages.free(ALICE, "k", version, second, true));
+            rig.assertEmpty();
         }
     }
 
@@ -324,6 +349,31 @@ class PagesTest {
             assertEquals(1, MasterRig.replicas(rig.query("k"), ReplicaType.DISTRIBUTED_DISK));
             rig.evict(1, 1);
             assertEquals(List.of(), rig.fetch(ALICE), "nothing is sent to it any more");
+        }
+    }
+
+    /**
+     * A task that was not answered for too long is given up, and its memory may be given to another value while a
+     * client that asked for pages late still copies from there; nobody could tell, of a value without a checksum.
+     */
+    @Test
+    void shouldNotTakeWhatWasCopiedFromMemoryThatWasGivenUpMeanwhile() {
+        try (PageRig pages = new PageRig(PageRig.pages(1, 0, true, new MasterSettings.Promotion(false, 2, 10)))) {
+            final MasterRig rig = pages.rig;
+            final long version = rig.put(ALICE, "k", PAGE, PageRig.IN_ALICE.withReplicas(2));
+            final OffloadTask task = rig.fetch(ALICE).getFirst();
+            rig.advance(RELEASE_MS - 1);
+            assertEquals(List.of(task), rig.fetch(ALICE), "named again it is as old as before");
+            final PageAllocation late = pages.allocated(ALICE, task);
+            rig.advance(1);
+            assertEquals(0, rig.stats().offloadsPending());
+            assertEquals(Ack.STALE, pages.stored(ALICE, "k", version, late));
+            assertEquals(0, pages.usedPages());
+
+            rig.evict(1, 1);
+            final OffloadTask next = rig.fetch(ALICE).getFirst();
+            assertEquals(version, next.version(), "it is wanted there once more");
+            assertEquals(Ack.OK, pages.stored(ALICE, "k", version, pages.allocated(ALICE, next)));
         }
     }
 

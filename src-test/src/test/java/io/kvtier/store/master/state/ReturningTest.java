@@ -3,9 +3,11 @@ package io.kvtier.store.master.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
@@ -111,8 +113,8 @@ class ReturningTest {
         assertEquals(Returning.NONE, fetch(MasterRig.ALICE,
             new SegmentAddress(FORMER.segmentId(), FORMER.endpoint(), AccessToken.NONE)));
         assertEquals(Returning.NONE, fetch(MasterRig.ALICE, NOW));
-        lend(rig, NOW, new SegmentAddress(FORMER.segmentId(), "", AccessToken.NONE));
-        assertEquals(List.of(false), give(ids(), false), "nor does it take anything from others");
+        lend(rig, NOW, null);
+        assertEquals(List.of(false), give(ids(), false), "nor does it take anything back into other memory");
     }
 
     @Test
@@ -129,8 +131,9 @@ class ReturningTest {
         assertEquals(List.of(false, false), give(List.of(1L, ids().getFirst()), true), "it is done");
     }
 
+    /** Its owner may stand still in the middle of copying a value into it, for longer than any time. */
     @Test
-    void shouldOpenTheSegmentOfAnOwnerWhoNeverEnds() {
+    void shouldKeepTheSegmentClosedUntilItsOwnerEndsWhenTheTimeToComeBackIsOver() {
         lend(before, FORMER, null);
         put(before, "a", 3000);
         restart();
@@ -139,26 +142,83 @@ class ReturningTest {
         rig.passAlive(WAIT_MS);
 
         assertEquals(List.of(false), give(ids, false), "the time to come back is over");
-        assertEquals(Returning.NONE, fetch(MasterRig.ALICE, FORMER));
+        assertEquals(Returning.NONE, fetch(MasterRig.ALICE, FORMER), "which the owner hears");
+        rig.passAlive(10 * WAIT_MS);
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(MasterRig.ALICE, "new", 10), "it may never open");
+        assertTrue(rig.segment(NOW.segmentId()).returning(), "which the list of segments shows");
+        assertEquals(0, rig.state().away(), "and nothing else is kept for it");
+
+        assertEquals(List.of(), give(List.of(), true));
+        rig.pass(1);
+        assertFalse(rig.segment(NOW.segmentId()).returning());
         assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+        assertEquals(List.of(), give(List.of(), true), "told twice");
+    }
+
+    @Test
+    void shouldForgetTheSegmentOfAnOwnerThatIsGoneWithoutAnEnd() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+        final List<Long> ids = ids();
+        lend(rig, NOW, FORMER);
+        rig.silence(MasterRig.ALICE);
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.BOB, "new", 10));
+        rig.passAlive(MasterRig.CLIENT_TTL_MS);
+        rig.settle();
+
+        assertNull(rig.segment(NOW.segmentId()));
+        assertEquals(List.of(false), give(ids, true), "it was not gone after all");
+        assertEquals(new PutStartReply.NoSpace(false), rig.start(MasterRig.BOB, "new", 10),
+            "nobody waits for room in what is gone");
     }
 
     /** Memory that is the same as before rests for a lease: others may still write there who were sent there. */
     @Test
-    void shouldNotOpenASegmentBeforeItHasRestedWhenTheTimeToComeBackIsOver() {
+    void shouldNotOpenASegmentBeforeItHasRestedWhenItsOwnerHasEnded() {
         lend(before, FORMER, null);
         put(before, "a", 3000);
         restart();
         rig.ping(MasterRig.ALICE, "h");
-        rig.passAlive(WAIT_MS - 1);
         final SegmentSpec fresh = SnapshotCommands.memory(MasterRig.ALICE, NOW);
         rig.apply(new Mount(MasterRig.ALICE, new SegmentSpec(fresh.name(), fresh.medium(), fresh.capacity(),
             fresh.unit(), NOW, false), FORMER));
 
-        rig.passAlive(1);
-        assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.ALICE, "new", 10));
+        assertEquals(List.of(true), give(ids(), true));
         rig.passAlive(MasterRig.LEASE_MS - 1);
+        assertEquals(new PutStartReply.NoSpace(true), rig.start(MasterRig.ALICE, "new", 10));
+        rig.passAlive(1);
         assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+    }
+
+    /**
+     * A segment with a former identity that means nothing here would be open at once, and its owner, whom another
+     * master has told what lay there, would copy values of before over those of others.
+     */
+    @Test
+    void shouldRefuseMemoryWhoseFormerIdentityItDoesNotKnow() {
+        lend(before, FORMER, null);
+        put(before, "a", 3000);
+        restart();
+        rig.ping(MasterRig.ALICE, "h");
+        rig.ping(MasterRig.BOB, "h");
+        final SegmentSpec spec = SnapshotCommands.memory(MasterRig.ALICE, NOW);
+        assertMountRefused(MasterRig.ALICE, spec, address(3));
+        assertMountRefused(MasterRig.ALICE, spec, new SegmentAddress(FORMER.segmentId(), "", AccessToken.NONE));
+        assertMountRefused(MasterRig.ALICE, spec, new SegmentAddress(address(3).segmentId(), "", FORMER.accessToken()));
+        assertMountRefused(MasterRig.BOB, spec, FORMER);
+        assertMountRefused(MasterRig.ALICE, new SegmentSpec(spec.name(), spec.medium(), spec.capacity() + spec.unit(),
+            spec.unit(), NOW, true), FORMER);
+        rig.passAlive(WAIT_MS);
+        assertMountRefused(MasterRig.ALICE, spec, FORMER);
+
+        rig.apply(new Mount(MasterRig.ALICE, spec, null));
+        assertInstanceOf(PutStartReply.Started.class, rig.start(MasterRig.ALICE, "new", 10));
+    }
+
+    private void assertMountRefused(final UUID client, final SegmentSpec spec, final SegmentAddress former) {
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, new Mount(client, spec, former));
+        assertNull(rig.segment(NOW.segmentId()));
     }
 
     @Test

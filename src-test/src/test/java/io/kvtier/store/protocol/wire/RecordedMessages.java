@@ -326,8 +326,9 @@ final class RecordedMessages {
             "91 00");
         row(51, new Segments(),
             "90",
-            List.of(new SegmentInfo(SEGMENT, CLIENT, "s", "h", Medium.MEMORY, "e", Status.DRAINED, 65_536, 4096, 1)),
-            "91 91 9a 92 ff cd012c 92 01 02 a173 a168 00 a165 02 ce00010000 cd1000 01");
+            List.of(new SegmentInfo(SEGMENT, CLIENT, "s", "h", Medium.MEMORY, "e", Status.DRAINED, 65_536, 4096, 1,
+                true)),
+            "91 91 9b 92 ff cd012c 92 01 02 a173 a168 00 a165 02 ce00010000 cd1000 01 c3");
         row(52, new Probed(SEGMENT, false),
             "93 92 ff cd012c c2 c2",
             Ack.STALE,

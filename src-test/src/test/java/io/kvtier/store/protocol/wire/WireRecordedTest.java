@@ -186,6 +186,10 @@ class WireRecordedTest {
         assertEquals(new MasterStats.Gets(1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0), grouped.gets());
         assertEquals(MasterStats.GdsTotals.NONE, grouped.gds());
         assertEquals(MasterStats.PageTotals.NONE, grouped.pages());
+        assertEquals(List.of(new SegmentCommand.SegmentInfo(new UUID(-1, 300), new UUID(1, 2), "s", "h",
+                SegmentCommand.Medium.MEMORY, "e", SegmentCommand.Status.DRAINED, 65_536, 4096, 1, false)),
+            codec.readReply(new SegmentCommand.Segments(), RecordedMessages.bytes(
+                "91 91 9a 92 ff cd012c 92 01 02 a173 a168 00 a165 02 ce00010000 cd1000 01")));
         assertEquals(new Request<>(new SegmentCommand.Probed(new UUID(-1, 300), false, false), 0),
             codec.readRequest(52, RecordedMessages.bytes("92 92 ff cd012c c2")));
         assertEquals(List.of(new AdminCommand.TenantInfo("t", 10, 8, 6, 4, 2, 0)),

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.TreeMap;
 
 /** Blobs in memory, which can be looked at and damaged. */
-final class MemoryStore implements SnapshotStore {
+public final class MemoryStore implements SnapshotStore {
     private final TreeMap<String, byte[]> blobs = new TreeMap<>();
     /** What was committed and deleted, in order. */
     private final List<String> journal = new ArrayList<>();
     /** Bytes and commits that still succeed. */
     private long budget = Long.MAX_VALUE;
 
-    TreeMap<String, byte[]> blobs() {
+    public TreeMap<String, byte[]> blobs() {
         return blobs;
     }
 

@@ -80,7 +80,7 @@ final class DiskCluster {
 
     private PageLayout layout(final Rig rig, final ValueBatches.Shape shape) throws IOException {
         final String folder = DirectFolders.make(rig, workspace.directory(), "shared-").toString();
-        final int files = (int) Math.clamp(workspace.fileBytes() / shape.bytes(), 1, MOST_FILES);
+        final int files = Math.clamp(workspace.fileBytes() / shape.bytes(), 1, MOST_FILES);
         final long pages = Math.ceilDiv(ROOM * workspace.fileBytes() / files, PAGE_BYTES);
         return new PageLayout(folder, files, PAGE_BYTES, pages * PAGE_BYTES);
     }

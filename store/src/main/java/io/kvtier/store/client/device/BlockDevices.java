@@ -173,12 +173,18 @@ public final class BlockDevices implements AutoCloseable {
 
     /** By the descriptors that values are read and written with, so that no other device can slip in. */
     private UUID label(final Segment segment, final Path path) {
-        try (Staging.Piece room = staging.take(DeviceLabel.BYTES)) {
-            final Transfer read = engine().newTransfer();
+        final Transfer read = engine().newTransfer();
+        final Staging.Piece room = staging.take(DeviceLabel.BYTES);
+        try {
             read.read(room.slice().region(), room.slice().offset(), DeviceLabel.BYTES, segment, 0);
             engine().submit(read, TransferOptions.within(timeoutMs));
             read.await();
             return DeviceLabel.idIn(room.slice().segment(), path);
+        } finally {
+            // Not memory that a device may still write to.
+            if (!read.isDone() || read.isSettled()) {
+                room.close();
+            }
         }
     }
 

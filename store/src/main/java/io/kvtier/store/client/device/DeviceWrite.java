@@ -74,8 +74,16 @@ final class DeviceWrite implements Move {
             return problem;
         } finally {
             devices.forEach(RemoteSegments.Opened::leave);
-            blocks.close();
+            // Staging memory that a device may still read is never given to anybody else.
+            if (!transfer.isLost()) {
+                blocks.close();
+            }
         }
+    }
+
+    @Override
+    public boolean isSettled() {
+        return !transfer.isLost();
     }
 
     private String makeDurable(final RemoteSegments.Opened opened) {

@@ -17,8 +17,11 @@ import java.lang.foreign.MemorySegment;
  * <p>The whole value is read even for a part of it: its checksum is over the whole. It is read into memory of the
  * store, never into the caller's, so that wrong bytes never reach the caller and any kind of memory can be filled.
  *
+ * <p>A read that is lost (see {@link Transfer#isSettled}) says nothing about the value, which stays, and its memory is
+ * nobody else's until the process ends.
+ *
  * <p><b>Threading:</b> one thread; {@link #finish} waits for the disk. <b>Lifetime:</b> finish is called exactly once;
- * it gives back the hold on the disk and the memory, whatever happens.
+ * it gives back the hold on the disk and the memory, whatever happens, but for memory of a read that is lost.
  */
 final class DiskRead implements Move {
     private static final System.Logger LOG = System.getLogger(DiskRead.class.getName());
@@ -80,7 +83,7 @@ final class DiskRead implements Move {
             transfer = lease.read(room.slice(), alone);
             return this;
         } catch (final ErrnoException e) {
-            tier.counters().ioErrors.increment();
+            tier.counters().ioErrors().increment();
             if (e.errno() == Errno.ENOENT) {
                 drop();
             } else {
@@ -106,8 +109,12 @@ final class DiskRead implements Move {
         }
         if (problem == null) {
             end(true);
-            tier.counters().diskHits.increment();
-            tier.counters().diskReadBytes.add(size);
+            tier.counters().diskHits().increment();
+            tier.counters().diskReadBytes().add(size);
+        } else if (!isSettled()) {
+            LOG.log(System.Logger.Level.WARNING, "{0} bytes of memory are out of use until the process ends: {1}",
+                room.slice().length(), problem);
+            end(false);
         } else {
             LOG.log(System.Logger.Level.WARNING, "value {0} is dropped from the disk: {1}", key, problem);
             drop();
@@ -118,7 +125,7 @@ final class DiskRead implements Move {
     /** With the hold, which says which copy it is. */
     private void drop() {
         try (lease) {
-            room.end(false);
+            room.end(false, true);
             tier.dropUnreadable(lease, replicaId);
         }
     }
@@ -127,7 +134,9 @@ final class DiskRead implements Move {
         try {
             transfer.await();
         } catch (final TransferException e) {
-            tier.counters().ioErrors.increment();
+            if (isSettled()) {
+                tier.counters().ioErrors().increment();
+            }
             return "it could not be read: " + e.getMessage();
         }
         if (!tier.settings().verify()) {
@@ -138,14 +147,19 @@ final class DiskRead implements Move {
         // Memory that is gone says nothing about what is on the disk.
         ((HostMemory) room.slice().region()).raiseFault();
         if (found != expected) {
-            tier.counters().checksumMismatches.increment();
+            tier.counters().checksumMismatches().increment();
             return "it has checksum " + Long.toHexString(found) + ", written was " + Long.toHexString(expected);
         }
         return null;
     }
 
+    @Override
+    public boolean isSettled() {
+        return transfer == null || transfer.isSettled();
+    }
+
     private void end(final boolean good) {
         lease.close();
-        room.end(good);
+        room.end(good, isSettled());
     }
 }

@@ -18,8 +18,14 @@ interface DiskRoom {
     /** The memory, whole units where there is room for the padding. */
     RegionSlice slice();
 
-    /** Gives it back; {@code good} when the value is in it. */
-    void end(boolean good);
+    /**
+     * Gives it back.
+     *
+     * @param good    whether the value is in it.
+     * @param settled without the value: whether nothing is written there any more. Otherwise what is of this client
+     *                stays in use until the process ends.
+     */
+    void end(boolean good, boolean settled);
 
     /** Memory of the memory tier when the master gives some, so that the read promotes the value; else staging. */
     static DiskRoom take(final DiskTier tier, final ObjectKey key, final long version, final long size) {
@@ -52,7 +58,10 @@ interface DiskRoom {
         return new Given(slice);
     }
 
-    /** In the memory tier. */
+    /**
+     * In the memory tier. Devices are told of that of an embedded store alone ({@link ReplicaMemory#lasting}), whose
+     * master never gives to others what is not settled.
+     */
     record Promoted(DiskTier tier, ObjectKey key, long replicaId, ReplicaMemory.OwnRange range, long size)
         implements DiskRoom {
         @Override
@@ -61,11 +70,11 @@ interface DiskRoom {
         }
 
         @Override
-        public void end(final boolean good) {
+        public void end(final boolean good, final boolean settled) {
             range.close();
-            tier.endPromotion(key, replicaId, good, true);
+            tier.endPromotion(key, replicaId, good, settled);
             if (good) {
-                tier.counters().memoryWrittenBytes.add(size);
+                tier.counters().memoryWrittenBytes().add(size);
             }
         }
     }
@@ -82,22 +91,24 @@ interface DiskRoom {
         }
 
         @Override
-        public void end(final boolean good) {
+        public void end(final boolean good, final boolean settled) {
             boolean there = false;
-            boolean settled = true;
+            boolean sent = true;
             try {
                 final long leftMs = tier.settings().transferTimeoutMs()
                     - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
                 if (good && leftMs > 0) {
                     final Move move = tier.memory().startWrite(List.of(promotion.memory()),
                         List.of(piece.slice().segment().asSlice(0, size)), leftMs, true);
-                    settled = false;
+                    sent = false;
                     there = move.finish() == null;
-                    settled = move.isSettled();
+                    sent = move.isSettled();
                 }
             } finally {
-                piece.close();
-                tier.endPromotion(key, promotion.replicaId(), there, settled);
+                if (settled) {
+                    piece.close();
+                }
+                tier.endPromotion(key, promotion.replicaId(), there, sent);
             }
         }
     }
@@ -110,16 +121,18 @@ interface DiskRoom {
         }
 
         @Override
-        public void end(final boolean good) {
-            piece.close();
+        public void end(final boolean good, final boolean settled) {
+            if (settled) {
+                piece.close();
+            }
         }
     }
 
     /** The caller's, who gives it back. */
     record Given(RegionSlice slice) implements DiskRoom {
         @Override
-        public void end(final boolean good) {
-            // The caller knows.
+        public void end(final boolean good, final boolean settled) {
+            // The caller knows, and asks the move.
         }
     }
 }

@@ -309,7 +309,8 @@ public final class DiskTier implements AutoCloseable {
         return counters;
     }
 
-    Staging staging() {
+    /** Memory that reads of values go through which a transfer cannot put where they are wanted. */
+    public Staging staging() {
         return staging;
     }
 

@@ -166,9 +166,14 @@ final class GdsRead implements Move {
             && failure.domain().equals(TransferFailure.ERRNO) && failure.code() != Errno.EFAULT;
     }
 
+    @Override
+    public boolean isSettled() {
+        return transfer == null || transfer.isSettled();
+    }
+
     private void end() {
         // Staging memory that a device may still write to is never given to anybody else.
-        if (transfer == null || transfer.isSettled()) {
+        if (isSettled()) {
             bounces.close();
         }
         lease.close();

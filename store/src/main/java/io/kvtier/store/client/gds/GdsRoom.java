@@ -125,7 +125,7 @@ final class GdsRoom {
             }
             if (!waited) {
                 waited = true;
-                starts.counters().putWaits.increment();
+                starts.counters().putWaits().increment();
             }
             await(command, seen, sought.more, deadlineNanos);
         }

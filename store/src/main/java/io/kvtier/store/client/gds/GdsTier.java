@@ -107,7 +107,7 @@ public final class GdsTier implements AutoCloseable {
             this.straightFromGpus = GdsEngines.straight(engine, config).contains(MemoryKind.DEVICE);
             this.prepared = Engines.prepare(engine, List.of(staging.pool()));
             this.upkeep = new GdsUpkeep(config.file(), () -> tellQuietly(state()), this::freeAndSettle);
-            storage.whenInDoubt(upkeep::look);
+            storage.whenInDoubt(upkeep::wake);
             opened.stayOpen();
         }
     }
@@ -360,13 +360,21 @@ public final class GdsTier implements AutoCloseable {
         }
         final Move move = new GdsRead(this, lease, wanted.key(), wanted.version()).start(0,
             List.of(target.region().slice(target.offset(), wanted.size())), false);
-        return () -> {
-            final String problem = move.finish();
-            if (problem == null) {
-                // Whoever asked compares the checksum, and tells the master of what is wrong.
-                answered(wanted.size());
+        return new Move() {
+            @Override
+            public String finish() {
+                final String problem = move.finish();
+                if (problem == null) {
+                    // Whoever asked compares the checksum, and tells the master of what is wrong.
+                    answered(wanted.size());
+                }
+                return problem;
             }
-            return problem;
+
+            @Override
+            public boolean isSettled() {
+                return move.isSettled();
+            }
         };
     }
 

@@ -57,11 +57,6 @@ final class GdsUpkeep {
         work.wake();
     }
 
-    /** There may be something to ask, if something was left the last time. */
-    void look() {
-        work.wake();
-    }
-
     /** It is time to tell. */
     void reportSoon() {
         reportDue = true;

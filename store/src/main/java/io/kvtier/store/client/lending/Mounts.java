@@ -16,6 +16,7 @@ import io.kvtier.transport.RareLog;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * What this client lends to the store, as the master knows it.
@@ -38,6 +39,8 @@ public final class Mounts {
     /** Everything was lent at least once. */
     private boolean lent;
     private final AtomicBoolean sharedMissing = new AtomicBoolean();
+    /** Memory of which the master has not heard that all that comes back into it is back; null when there is none. */
+    private final AtomicReference<SegmentAddress> unended = new AtomicReference<>();
     private final RareLog notes = new RareLog(LOG);
 
     /**
@@ -97,7 +100,10 @@ public final class Mounts {
         }
         mountShared();
         if (returns) {
-            new ValuesReturning(clientId, master, memory, former).bringBack(returning);
+            final SegmentAddress now = memory.address();
+            if (!new ValuesReturning(clientId, master, memory, former).bringBack(returning)) {
+                unended.set(now);
+            }
             former = null;
         }
         lent = true;
@@ -127,7 +133,20 @@ public final class Mounts {
         return sharedMissing.getAndSet(false);
     }
 
+    /** Memory of which the master is to be told once more that all is back; null for none. Asked once for each try. */
+    public SegmentAddress takeUnended() {
+        return unended.getAndSet(null);
+    }
+
+    /** Tells the master once more; nothing when the memory was lent anew meanwhile. */
+    public void endReturn(final SegmentAddress returned) {
+        if (returned.equals(memory.address()) && !ValuesReturning.end(clientId, master, returned)) {
+            unended.set(returned);
+        }
+    }
+
     private void mountMemory(final boolean returns) {
+        unended.set(null);
         unmountMemory();
         locality = near(Set.of());
         final SegmentCommand.SegmentSpec spec = memory.renew(returns);

@@ -59,8 +59,13 @@ final class ValuesReturning {
         }
     }
 
-    /** Brings back all that is right; a failure costs what has not come back, and nothing else. */
-    void bringBack(final Returning first) {
+    /**
+     * Brings back all that is right; a failure costs what has not come back, and nothing else.
+     *
+     * @return whether the master has heard that it is over; until then it allocates nothing in the memory.
+     */
+    boolean bringBack(final Returning first) {
+        boolean heard = false;
         final SegmentAddress now = memory.address();
         try {
             Returning page = first;
@@ -76,11 +81,12 @@ final class ValuesReturning {
                 String.valueOf(e));
         } finally {
             memory.letGo();
-            end(now);
+            heard = end(clientId, master, now);
         }
         LOG.log(System.Logger.Level.INFO, "the master was started anew: {0} values in memory are back, {1} were "
             + "removed, replaced or have no room any more, {2} had been overwritten", String.valueOf(returned),
             String.valueOf(offered - returned), String.valueOf(wrong));
+        return heard;
     }
 
     /** False when the memory is taken back meanwhile. */
@@ -116,13 +122,15 @@ final class ValuesReturning {
         return BlockHash.xxh64(bytes) == one.checksum();
     }
 
-    /** The rest of the memory may be used; the master finds that out by itself after a while. */
-    private void end(final SegmentAddress now) {
+    /** Says that the rest of the memory may be used; false when the master has not heard it: to be said again. */
+    static boolean end(final UUID clientId, final Master master, final SegmentAddress now) {
         try {
             master.apply(new ReturnReplicas(clientId, now.segmentId(), List.of(), true));
+            return true;
         } catch (final StoreException e) {
-            LOG.log(System.Logger.Level.WARNING, "the master could not be told that all values are back: {0}",
-                e.getMessage());
+            LOG.log(System.Logger.Level.WARNING, "the master could not be told that all values in memory are back, and "
+                + "is told again: {0}", e.getMessage());
+            return false;
         }
     }
 }

@@ -32,7 +32,7 @@ public record PressedStarts(Master master, Pressure pressure, Gate gate, Counter
             }
             if (deadline == 0) {
                 deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(putTimeoutMs);
-                counters.putWaits.increment();
+                counters.putWaits().increment();
             }
             if (!none.mayComeFree() || !await(command, seen, deadline)) {
                 return new Answer(reply, asked);

@@ -26,7 +26,7 @@ public record WaitingStarts(MasterLink master, Gate gate, Counters counters, lon
         if (!waits(reply)) {
             return new Answer(reply, asked);
         }
-        counters.putWaits.increment();
+        counters.putWaits().increment();
         final long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(putTimeoutMs);
         while (waits(reply)) {
             if (gate.isClosed()) {

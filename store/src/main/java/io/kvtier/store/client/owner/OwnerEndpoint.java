@@ -191,7 +191,10 @@ public final class OwnerEndpoint implements AutoCloseable {
                 status = finish(reading) ? OwnerProtocol.OK : OwnerProtocol.GONE;
                 if (status == OwnerProtocol.GONE) {
                     extents.remove(reading.extent());
-                    free(reading.extent());
+                    // What a device may still write to is never a place for another value.
+                    if (reading.move().isSettled()) {
+                        free(reading.extent());
+                    }
                 }
             }
             placed.add(new OwnerProtocol.Placed(status, status == OwnerProtocol.OK ? reading.extent().offset() : 0));

@@ -254,8 +254,8 @@ public final class OwnerReads implements AutoCloseable {
     /** What came out of another's file is counted by that one. */
     private void counted(final Wanted wanted) {
         if (wanted.replica().type() == ReplicaType.LOCAL_DISK) {
-            reach.counters().diskHits.increment();
-            reach.counters().diskReadBytes.add(wanted.length());
+            reach.counters().diskHits().increment();
+            reach.counters().diskReadBytes().add(wanted.length());
         }
     }
 

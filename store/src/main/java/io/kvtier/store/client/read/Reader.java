@@ -109,7 +109,7 @@ public final class Reader {
             }
             if (read.asked() >= MOST_ASKED) {
                 // It names others each time, and none of them can be read.
-                sources.counters().misses.increment();
+                sources.counters().misses().increment();
                 return GetOutcome.MISS;
             }
         }
@@ -144,7 +144,7 @@ public final class Reader {
         if (read.isStale() && read.asked() < MOST_ASKED) {
             return null;
         }
-        sources.counters().misses.increment();
+        sources.counters().misses().increment();
         return GetOutcome.MISS;
     }
 
@@ -226,8 +226,8 @@ public final class Reader {
         }
         read.request().deliver(copy.length());
         if (memory) {
-            sources.counters().memoryHits.increment();
-            sources.counters().memoryReadBytes.add(copy.length());
+            sources.counters().memoryHits().increment();
+            sources.counters().memoryReadBytes().add(copy.length());
         } else if (isOwnFile(copy.replica())) {
             sources.file().answered(copy.length());
         }
@@ -263,7 +263,7 @@ public final class Reader {
     }
 
     private void tooLate(final ObjectRead read) {
-        sources.counters().lateReads.increment();
+        sources.counters().lateReads().increment();
         if (read.late() == MOST_LATE) {
             throw new StoreException(ErrorCode.LEASE_EXPIRED, "value " + read.request().key() + " of "
                 + read.object().size() + " bytes took longer to read than its lease of " + read.object().leaseMs()
@@ -308,7 +308,7 @@ public final class Reader {
         if (found == object.checksum()) {
             return true;
         }
-        sources.counters().checksumMismatches.increment();
+        sources.counters().checksumMismatches().increment();
         LOG.log(System.Logger.Level.WARNING, "value {0} has checksum {1}, written was {2}; another replica is tried",
             request.key(), Long.toHexString(found), Long.toHexString(object.checksum()));
         return false;

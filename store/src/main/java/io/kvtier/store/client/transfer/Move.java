@@ -20,8 +20,8 @@ public interface Move {
     String finish();
 
     /**
-     * Whether nothing changes the bytes of what was written any more, once it is finished: false when the owner of a
-     * segment did not say how it ended, and may still write what it was sent.
+     * Whether nothing changes the bytes of what was written, or read into, any more, once it is finished: false when
+     * the owner of a segment did not say how it ended, and may still write what it was sent, and when a read is lost.
      */
     default boolean isSettled() {
         return true;

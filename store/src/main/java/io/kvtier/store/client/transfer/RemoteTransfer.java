@@ -2,6 +2,8 @@ package io.kvtier.store.client.transfer;
 
 import io.kvtier.alloc.BorrowedRegion;
 import io.kvtier.alloc.MemoryRegion;
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferEngine;
@@ -13,7 +15,9 @@ import java.util.List;
 
 /**
  * Bytes between a caller's memory and segments of other processes. Native memory that any thread may touch is used as
- * it is; a heap array, or memory of one thread, goes through staging memory.
+ * it is; a heap array, or memory of one thread, goes through staging memory. Where the transfer is lost (see
+ * {@link Transfer#isSettled}), staging memory is nobody else's until the process ends, and a read throws: another
+ * replica would be read into memory of the caller that a device may still write to.
  *
  * <p><b>Threading:</b> one thread. <b>Lifetime:</b> filled, started and finished; given up by {@link #finish} alone.
  */
@@ -140,13 +144,23 @@ public final class RemoteTransfer implements Move {
         } catch (final TransferException e) {
             problem = e.getMessage();
             // Which of its parts were sent, and what became of each, is not told.
-            settled = direction == Direction.READ;
+            settled = direction == Direction.READ && !isLost();
             used.forEach(segments::failed);
+            if (direction == Direction.READ && isLost()) {
+                throw new StoreException(ErrorCode.TRANSFER_FAIL, "a value could not be read: " + problem, e);
+            }
         } finally {
-            bounces.close();
+            if (!isLost()) {
+                bounces.close();
+            }
             used.forEach(RemoteSegments.Opened::leave);
         }
         return problem;
+    }
+
+    /** Whether something may still use its memory, though it has ended. */
+    public boolean isLost() {
+        return submitted && !transfer.isSettled();
     }
 
     @Override

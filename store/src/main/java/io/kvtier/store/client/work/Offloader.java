@@ -294,7 +294,7 @@ public final class Offloader implements AutoCloseable {
                 task.source().size(), result.cause().getMessage());
         }
         if (result.outcome() == Outcome.STORED) {
-            counters.diskWrittenBytes.add(task.source().size());
+            counters.diskWrittenBytes().add(task.source().size());
         }
         try {
             final Ack ack = master.apply(new DiskCommand.OffloadDone(clientId, task, told, result.checksum()));

@@ -348,7 +348,7 @@ public final class Writer {
     private void ended(final ValueWrite write) {
         write.committed();
         if (write.isInMemory()) {
-            counters.memoryWrittenBytes.add(write.size());
+            counters.memoryWrittenBytes().add(write.size());
         }
         // The side that failed, where the other one was enough.
         write.missing().forEach(scope -> revokeQuietly(write, scope));

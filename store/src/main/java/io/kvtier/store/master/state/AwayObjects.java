@@ -39,6 +39,9 @@ final class AwayObjects {
 
     /** A segment of the snapshot and what lay in it, in the order of replica ids. */
     record Segment(SavedSegment saved, List<Lying> lying) {
+        /** One in which nothing lay that could come back. */
+        static final Segment NOTHING = new Segment(null, List.of());
+
         /** What lay there under an id; null when nothing did. */
         Lying find(final long replicaId) {
             int low = 0;

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -296,28 +297,43 @@ final class DiskReplicas {
         return false;
     }
 
-    /** Takes a value in that a client found, unless its key has another version, or it may have been removed. */
-    List<Boolean> adopt(final DiskCommand.AdoptDisk adopt) {
+    /**
+     * Takes values in that a client found, unless their keys have other versions, or they may have been removed.
+     *
+     * @param newer hears of each, before: an older value may make way for it.
+     */
+    List<Boolean> adopt(final DiskCommand.AdoptDisk adopt, final Consumer<Offer> newer) {
         final List<Boolean> adopted = new ArrayList<>(adopt.values().size());
         removed.look();
         for (final DiskCommand.StoredObject value : adopt.values()) {
-            adopted.add(isMounted(adopt.clientId()) && adoptOne(adopt.clientId(), value));
+            adopted.add(isMounted(adopt.clientId()) && adoptOne(new Offer(adopt.clientId(), value.key(),
+                value.version(), value.size(), true, value.checksum()), newer));
         }
         return adopted;
     }
 
-    private boolean adoptOne(final UUID clientId, final DiskCommand.StoredObject value) {
-        final ObjectEntry entry = entryFor(new Offer(clientId, value.key(), value.version(), value.size(), true,
-            value.checksum()));
+    private boolean adoptOne(final Offer offer, final Consumer<Offer> newer) {
+        newer.accept(offer);
+        final ObjectEntry entry = entryFor(offer);
         if (entry == null) {
             return false;
         }
-        stored(entry, clientId, value.checksum());
+        stored(entry, offer.clientId(), offer.checksum());
         return true;
     }
 
     /** A value that a client has found where it keeps values. */
     record Offer(UUID clientId, ObjectKey key, long version, long size, boolean checksummed, long checksum) {
+    }
+
+    /**
+     * Whether an offered value was put after the one that its key has, and may be taken in. What was put under this
+     * master is the newest there is, whatever number a disk comes with.
+     */
+    boolean isNewer(final Offer offer, final ObjectEntry known) {
+        return known.record() != null && catalogue.isOfEarlierTerm(known.record().version())
+            && offer.version() > known.record().version() && offer.version() <= MAX_VERSION && offer.size() >= 0
+            && !removed.mayContain(offer.key(), offer.version());
     }
 
     /** Begins to look at some offers: patterns may take so many steps for all of them. */

@@ -21,11 +21,13 @@ final class GdsCommands {
     private final Tiers tiers;
     private final Clients clients;
     private final Writes writes;
+    private final Removals removals;
 
-    GdsCommands(final Tiers tiers, final Clients clients, final Writes writes) {
+    GdsCommands(final Tiers tiers, final Clients clients, final Writes writes, final Removals removals) {
         this.tiers = tiers;
         this.clients = clients;
         this.writes = writes;
+        this.removals = removals;
     }
 
     Object apply(final GdsCommand<?> command, final long nowMs) {
@@ -123,6 +125,7 @@ final class GdsCommands {
         }
         final DiskReplicas.Offer offer = new DiskReplicas.Offer(clientId, value.key(), value.version(), value.size(),
             value.checksummed(), value.checksum());
+        removals.makeWay(offer, nowMs);
         ObjectEntry entry = tiers.disk().entryFor(offer);
         if (entry != null && loseGone(entry, nowMs)) {
             // It may have gone with that.

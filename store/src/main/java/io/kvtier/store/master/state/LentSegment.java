@@ -18,9 +18,9 @@ final class LentSegment {
     private final String host;
     private final SegmentSpec spec;
     private final Ranges ranges;
-    /** When it has rested. */
-    private final long restedAtMs;
     private long openFromMs;
+    /** What its owner may bring back into it; null when that is no matter, or over by its word. */
+    private AwayObjects.Segment former;
     private Status status = Status.OK;
     private long unmountAtMs = Long.MAX_VALUE;
     private int failedProbes;
@@ -41,7 +41,6 @@ final class LentSegment {
         this.clientId = clientId;
         this.host = host;
         this.spec = spec;
-        this.restedAtMs = openFromMs;
         this.openFromMs = openFromMs;
         this.ranges = ranges;
     }
@@ -106,18 +105,23 @@ final class LentSegment {
         return openFromMs;
     }
 
-    /** When it may be allocated in, so far as it only has to rest. */
-    long restedAtMs() {
-        return restedAtMs;
-    }
-
     /** It rests as a whole until then. */
     void openFrom(final long atMs) {
         openFromMs = atMs;
     }
 
+    /** What its owner may bring back into it, and copies there meanwhile; null when it does not. */
+    AwayObjects.Segment former() {
+        return former;
+    }
+
+    /** It is closed while this is not null, however long that takes. */
+    void former(final AwayObjects.Segment lay) {
+        former = lay;
+    }
+
     boolean isOpen(final long nowMs) {
-        return status == Status.OK && nowMs >= openFromMs;
+        return status == Status.OK && former == null && nowMs >= openFromMs;
     }
 
     /** Whether what lies in it may be read. */

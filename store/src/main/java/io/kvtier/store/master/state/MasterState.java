@@ -116,7 +116,7 @@ public final class MasterState implements StateMachine {
         removals = new Removals(tiers, promotions);
         returns = new Returns(tiers, away);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies, returns);
-        gdsCommands = new GdsCommands(tiers, clients, writes);
+        gdsCommands = new GdsCommands(tiers, clients, writes, removals);
         sweeps = new Sweeps(tiers, writes, copies);
         this.effects = effects;
     }
@@ -218,7 +218,8 @@ public final class MasterState implements StateMachine {
             case DiskCommand.PromotionStart start -> promotions.start(start, nowMs);
             case DiskCommand.PromotionEnd end -> promotions.end(end, nowMs);
             case DiskCommand.EvictDisk evict -> tiers.disk().evict(evict, nowMs);
-            case DiskCommand.AdoptDisk adopt -> tiers.disk().adopt(adopt);
+            case DiskCommand.AdoptDisk adopt ->
+                tiers.disk().adopt(adopt, offer -> removals.makeWay(offer, nowMs));
             case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
         };
     }

@@ -29,6 +29,8 @@ final class ObjectCatalogue {
     private final Tenants tenants;
     private final ObjectCopies copies;
     private long size;
+    /** Of this term are greater ones. */
+    private final long versionsBefore;
     private long lastVersion;
     private long lastReplicaId;
 
@@ -36,7 +38,8 @@ final class ObjectCatalogue {
         this.pins = pins;
         this.tenants = tenants;
         this.copies = copies;
-        lastVersion = (term & TERMS - 1) << BITS_WITHIN_TERM;
+        versionsBefore = (term & TERMS - 1) << BITS_WITHIN_TERM;
+        lastVersion = versionsBefore;
         lastReplicaId = lastVersion;
     }
 
@@ -143,6 +146,11 @@ final class ObjectCatalogue {
 
     long nextVersion() {
         return ++lastVersion;
+    }
+
+    /** Whether a value was put under an earlier master. */
+    boolean isOfEarlierTerm(final long version) {
+        return version <= versionsBefore;
     }
 
     /** Values that there have been have this version or a smaller one. */

@@ -224,6 +224,12 @@ final class Offloads {
         return replica;
     }
 
+    /** Whether a client has a task that it fetched and that has not ended: the memory is held for it until then. */
+    boolean isFetched(final UUID clientId, final long replicaId) {
+        final Fetched given = fetched.get(replicaId);
+        return given != null && given.clientId().equals(clientId);
+    }
+
     /** Ends a fetched task whose value is in the shared files; null when it is not known (any more). */
     PlacedReplica endStored(final UUID clientId, final long replicaId, final OffloadResult result, final long nowMs) {
         final Fetched given = fetched.get(replicaId);

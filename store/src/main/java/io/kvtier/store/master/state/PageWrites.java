@@ -96,9 +96,14 @@ final class PageWrites {
             nowMs));
     }
 
-    /** The answer that named these pages may be lost. Who asks again may write from now on, for the whole time. */
+    /**
+     * The answer that named these pages may be lost, or what was said of them. Who asks again may write from now on,
+     * for the whole time; a word on its earlier write that arrives while it does must neither free the pages nor make
+     * them readable, and so they have another id.
+     */
     private PageAllocation again(final PageWrite known, final PageRequest request, final long nowMs) {
         active.remove(known.replica().id());
+        known.replica().renumber(tiers.catalogue().nextReplicaId());
         return begun(new PageWrite(known.clientId(), known.key(), known.version(), known.replica(),
             request.sourceId(), nowMs));
     }
@@ -120,7 +125,9 @@ final class PageWrites {
         forget(write);
         final ObjectEntry entry = tiers.catalogue().find(value.key(), value.version());
         final boolean wanted = entry != null && entry == write.replica().owner() && tiers.isReadable(entry);
-        final boolean right = wanted && DiskReplicas.isOf(entry, value.checksum());
+        // When its task was given up meanwhile, what was copied from that memory may be another value by now.
+        final boolean held = write.sourceId() == 0 || offloads.isFetched(clientId, write.sourceId());
+        final boolean right = wanted && held && DiskReplicas.isOf(entry, value.checksum());
         if (right) {
             tiers.catalogue().replace(entry, entry.record().withChecksum(value.checksum()));
             tiers.pages().completed(write.replica(), nowMs);

@@ -12,7 +12,7 @@ import io.kvtier.store.replica.ReplicaStatus;
  * is over, whichever comes last.
  */
 final class PlacedReplica {
-    private final long id;
+    private long id;
     private final LentSegment segment;
     private final long offset;
     private final long size;
@@ -46,6 +46,14 @@ final class PlacedReplica {
 
     long id() {
         return id;
+    }
+
+    /** Another number, while nobody but its writer knows of it: what is said late of the one before is of nothing. */
+    void renumber(final long another) {
+        if (status != ReplicaStatus.PROCESSING) {
+            throw new IllegalStateException("replica " + id + " is known by its number");
+        }
+        id = another;
     }
 
     LentSegment segment() {

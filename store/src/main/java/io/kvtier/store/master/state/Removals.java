@@ -112,6 +112,18 @@ final class Removals {
         return dropped;
     }
 
+    /**
+     * A value that was found where it was kept may be newer than the one that its key has from earlier times, out of
+     * another store that came back first or a snapshot: that goes then, so that it does not matter in which order
+     * stores come back. While something is written or copied it stays, and the newer one is refused.
+     */
+    void makeWay(final DiskReplicas.Offer offer, final long nowMs) {
+        final ObjectEntry known = tiers.catalogue().find(offer.key());
+        if (known != null && known.pending() == null && !known.isReplicating() && tiers.disk().isNewer(offer, known)) {
+            drop(known, false, nowMs);
+        }
+    }
+
     private static RemoveOutcome obstacle(final ObjectEntry entry, final boolean force, final long nowMs) {
         if (entry.pending() != null || !entry.isReadable()) {
             return RemoveOutcome.BEING_WRITTEN;
@@ -127,6 +139,12 @@ final class Removals {
     }
 
     private void erase(final ObjectEntry entry, final boolean told, final long nowMs) {
+        // Not only up to its version: to a master that was started anew a later one may not have come back yet.
+        tiers.disk().forbid(entry.key());
+        drop(entry, told, nowMs);
+    }
+
+    private void drop(final ObjectEntry entry, final boolean told, final long nowMs) {
         promotions.cancel(entry, nowMs);
         tiers.retire(entry, told, nowMs);
         tiers.catalogue().remove(entry);

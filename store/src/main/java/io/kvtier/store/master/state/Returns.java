@@ -1,16 +1,17 @@
 package io.kvtier.store.master.state;
 
+import io.kvtier.store.ErrorCode;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.SegmentCommand.FetchReturning;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
 import io.kvtier.store.protocol.SegmentCommand.Returning;
 import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.store.snapshot.SavedObject;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 
 /**
@@ -18,15 +19,16 @@ import java.util.UUID;
  * memory under a new identity, and gives back what it found to be as it should be.
  *
  * <p>Until it has said that it is done nothing is allocated in the segment, so that between its look at the bytes and
- * its word nobody can have been sent there.
+ * its word nobody can have been sent there. No time replaces that word: an owner whose memory is shared copies values
+ * of before into the segment, and may stand still in the middle of one. When the time to come back is over what it
+ * gives is refused, which ends it; one that lives and says nothing keeps its segment closed, which the list of segments
+ * shows, and one that does not is gone with its segment.
  */
 final class Returns {
     private static final int MAX_PART = 65_536;
 
     private final Tiers tiers;
     private final AwayObjects away;
-    /** What lay in the former segments of those that wait for values to come back, by the new ones' ids. */
-    private final Map<UUID, AwayObjects.Segment> waiting = new HashMap<>();
 
     Returns(final Tiers tiers, final AwayObjects away) {
         this.tiers = tiers;
@@ -49,15 +51,25 @@ final class Returns {
         return new Returning(replicas, from + count == segment.lying().size() ? Returning.END : from + count);
     }
 
-    /** A client has lent memory anew in which values of before may lie; it stays closed until these are given back. */
-    void begun(final LentSegment segment, final SegmentAddress formerly) {
-        final AwayObjects.Segment former = own(segment.clientId(), formerly);
-        if (former != null && segment.medium() == Medium.MEMORY
-            && former.saved().spec().capacity() == segment.spec().capacity()) {
-            waiting.put(segment.id(), former);
-            // The rest of memory that others may still be at is not over because the time to come back is.
-            tiers.segments().openFrom(segment, Math.max(away.untilMs(), segment.restedAtMs()));
+    /**
+     * Finds what lay in memory that a client is about to lend anew; null for memory in which nothing shall come back.
+     *
+     * @throws StoreException when nothing is known of it (any more): the segment would be open at once, while its owner
+     *                        goes on copying values into it of which another master has told it.
+     */
+    AwayObjects.Segment former(final Mount mount) {
+        if (mount.former() == null) {
+            return null;
         }
+        final AwayObjects.Segment former = own(mount.clientId(), mount.former());
+        if (former == null || mount.spec().medium() != Medium.MEMORY
+            || former.saved().spec().capacity() != mount.spec().capacity()) {
+            throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "nothing comes back into segment "
+                + mount.spec().name() + " from " + mount.former().segmentId() + ": client " + mount.clientId()
+                + " lent no memory of " + mount.spec().capacity() + " bytes under that id and token to a master whose "
+                + "snapshot this one began with, or the time is over; lend it without a former identity");
+        }
+        return former;
     }
 
     private AwayObjects.Segment own(final UUID clientId, final SegmentAddress former) {
@@ -69,17 +81,15 @@ final class Returns {
     /** Takes back what a client says is there. */
     List<Boolean> give(final ReturnReplicas give, final long nowMs) {
         final LentSegment segment = tiers.segments().find(give.segmentId());
-        final AwayObjects.Segment former = waiting.get(give.segmentId());
-        final boolean known = former != null && segment != null && segment.clientId().equals(give.clientId())
-            && nowMs < segment.openFromMs();
+        final AwayObjects.Segment former =
+            segment != null && segment.clientId().equals(give.clientId()) ? segment.former() : null;
         final List<Boolean> given = new ArrayList<>(give.replicas().size());
         tiers.disk().look();
         for (final long id : give.replicas()) {
-            given.add(known && giveOne(segment, former.find(id), nowMs));
+            given.add(former != null && giveOne(segment, former.find(id), nowMs));
         }
-        if (give.last() && known) {
-            waiting.remove(give.segmentId());
-            tiers.segments().openFrom(segment, segment.restedAtMs());
+        if (give.last() && former != null) {
+            tiers.segments().returned(segment);
         }
         return given;
     }
@@ -105,11 +115,11 @@ final class Returns {
         return true;
     }
 
-    /** Ends what has not been given back in time; the segments that waited are open from then on. */
+    /** Ends what has not been given back in time; segments stay closed until their owners say that they have ended. */
     void expire(final long nowMs) {
         if (nowMs >= away.untilMs()) {
             away.forget();
-            waiting.clear();
+            tiers.segments().returnsAreOver();
         }
     }
 }

@@ -52,10 +52,11 @@ final class SegmentCommands {
                 + "registered, and the files that all clients mount are the master's settings");
         }
         clients.checkLender(mount.clientId());
+        final AwayObjects.Segment former = returns.former(mount);
         final LentSegment segment =
             tiers.segments().mount(mount.clientId(), clients.host(mount.clientId()), mount.spec(), nowMs);
-        if (mount.former() != null) {
-            returns.begun(segment, mount.former());
+        if (former != null) {
+            tiers.segments().returns(segment, former);
         }
         clients.appeared(mount.clientId(), nowMs);
         return Ack.OK;

@@ -40,6 +40,10 @@ final class Segments implements AutoCloseable {
     private final Placement placement;
     private final long reopenAfterMs;
     private final long deviceReopenAfterMs;
+    /** Those that are closed until their owners say that all that comes back is back. */
+    private final Set<LentSegment> returning = new LinkedHashSet<>();
+    /** Whether these open soon: their owners may still bring something back. */
+    private boolean returnsEnd;
     /** When the next segment opens that rests as a whole; at the end of time when there is none. */
     private long nextOpenMs = Long.MAX_VALUE;
 
@@ -105,6 +109,26 @@ final class Segments implements AutoCloseable {
     void openFrom(final LentSegment segment, final long atMs) {
         segment.openFrom(atMs);
         nextOpenMs = Math.min(nextOpenMs, atMs);
+    }
+
+    /** A segment is closed until its owner has said its last word, or takes it back, or is gone. */
+    void returns(final LentSegment segment, final AwayObjects.Segment former) {
+        segment.former(former);
+        returning.add(segment);
+        returnsEnd = true;
+    }
+
+    /** Its owner has said its last word: it opens when it has rested. */
+    void returned(final LentSegment segment) {
+        segment.former(null);
+        returning.remove(segment);
+        nextOpenMs = Math.min(nextOpenMs, segment.openFromMs());
+    }
+
+    /** Nothing is brought back any more; what is closed stays so, for its owners may still be copying into it. */
+    void returnsAreOver() {
+        returning.forEach(segment -> segment.former(AwayObjects.Segment.NOTHING));
+        returnsEnd = false;
     }
 
     /** Something takes its room in a segment without having been allocated by this. */
@@ -213,6 +237,8 @@ final class Segments implements AutoCloseable {
     /** Hides all that lies in a segment at once; it is gone when it has been swept. */
     void unmount(final LentSegment segment) {
         mounted.remove(segment.id());
+        returning.remove(segment);
+        segment.former(null);
         segment.status(Status.UNMOUNTING);
         // They rest for nobody any more: the segment is never allocated in again.
         if (resting.removeIf(replica -> replica.segment() == segment)) {
@@ -291,9 +317,10 @@ final class Segments implements AutoCloseable {
         totals.get(replica.segment().medium()).resting += bytes;
     }
 
-    /** Whether ranges of a medium, or whole segments, rest that will be free in time. */
+    /** Whether ranges of a medium, or whole segments, rest that will be free in time, or when values are back. */
     boolean hasResting(final Medium medium) {
-        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE;
+        return totals.get(medium).resting > 0 || nextOpenMs != Long.MAX_VALUE
+            || medium == Medium.MEMORY && returnsEnd && !returning.isEmpty();
     }
 
     private void freeNow(final PlacedReplica replica) {
@@ -344,7 +371,8 @@ final class Segments implements AutoCloseable {
 
     private static SegmentInfo info(final LentSegment segment) {
         return new SegmentInfo(segment.id(), segment.clientId(), segment.name(), segment.host(), segment.medium(),
-            segment.address().endpoint(), segment.status(), segment.capacity(), segment.used(), segment.replicas());
+            segment.address().endpoint(), segment.status(), segment.capacity(), segment.used(), segment.replicas(),
+            segment.former() != null);
     }
 
     private void recount(final Medium medium) {
@@ -367,5 +395,6 @@ final class Segments implements AutoCloseable {
         dying.values().forEach(LentSegment::close);
         mounted.clear();
         dying.clear();
+        returning.clear();
     }
 }

@@ -356,7 +356,8 @@ final class Writes {
     private void install(final PendingWrite write, final ObjectCommand.PutEnd end, final long nowMs) {
         final ObjectEntry entry = write.entry();
         final PutOptions options = write.command().options();
-        if (entry.record() == null && write.command().replace()) {
+        if (write.command().replace()) {
+            // What it has now need not be the last that it had.
             tiers.disk().replaced(entry.key(), write.version());
         }
         tiers.retire(entry, false, nowMs);

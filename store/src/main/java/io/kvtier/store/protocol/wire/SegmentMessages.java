@@ -95,14 +95,15 @@ final class SegmentMessages {
     }
 
     private static void segment(final Encoder e, final SegmentInfo segment) {
-        e.array(10).uuid(segment.segmentId()).uuid(segment.clientId()).text(segment.name()).text(segment.host())
+        e.array(11).uuid(segment.segmentId()).uuid(segment.clientId()).text(segment.name()).text(segment.host())
             .number(Numbers.MEDIUM.number(segment.medium())).text(segment.endpoint())
             .number(Numbers.SEGMENT_STATUS.number(segment.status())).number(segment.capacity())
-            .number(segment.used()).number(segment.replicas());
+            .number(segment.used()).number(segment.replicas()).flag(segment.returning());
     }
 
     private static SegmentInfo segment(final Decoder d) {
         return new SegmentInfo(d.uuid(), d.uuid(), d.name(), d.name(), Numbers.MEDIUM.constant(d.number()),
-            d.endpoint(), Numbers.SEGMENT_STATUS.constant(d.number()), d.count(), d.count(), d.count());
+            d.endpoint(), Numbers.SEGMENT_STATUS.constant(d.number()), d.count(), d.count(), d.count(),
+            d.has() && d.flag());
     }
 }
