@@ -18,7 +18,9 @@ import io.kvtier.store.protocol.SegmentCommand.ReturnReplicas;
 import io.kvtier.store.protocol.SegmentCommand.Returning;
 import io.kvtier.store.protocol.SegmentCommand.ReturningReplica;
 import io.kvtier.store.protocol.SegmentCommand.SegmentSpec;
+import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.AccessToken;
 import java.util.List;
@@ -240,6 +242,23 @@ class ReturningTest {
         assertEquals(List.of(false, false, false, true), give(ids, true));
         assertFalse(rig.exists("removed"));
         assertTrue(rig.exists("still there"));
+    }
+
+    /** A disk that was away longer came back first. */
+    @Test
+    void shouldTakeBackWhatIsNewerThanWhatAnotherStoreHad() {
+        lend(before, FORMER, null);
+        final long version = put(before, "a", 100);
+        restart();
+        rig.ping(MasterRig.BOB, "h");
+        rig.disk(MasterRig.BOB);
+        assertTrue(rig.adopt(MasterRig.BOB, "a", version - 1, 200));
+        lend(rig, NOW, FORMER);
+
+        assertEquals(List.of(true), give(ids(), true));
+        assertEquals(version, rig.query("a").version());
+        assertEquals(List.of(ReplicaType.MEMORY),
+            rig.query("a").replicas().stream().map(Replica::type).toList());
     }
 
     @Test

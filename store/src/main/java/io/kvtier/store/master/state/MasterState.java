@@ -114,7 +114,7 @@ public final class MasterState implements StateMachine {
         pageRecords = new PageRecords(settings, tiers, pageSpace);
         copies = new Copies(promotions, replications, tasks, pageCommands);
         removals = new Removals(tiers, promotions);
-        returns = new Returns(tiers, away);
+        returns = new Returns(tiers, away, removals);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies, returns);
         gdsCommands = new GdsCommands(tiers, clients, writes, removals);
         sweeps = new Sweeps(tiers, writes, copies);

@@ -29,10 +29,12 @@ final class Returns {
 
     private final Tiers tiers;
     private final AwayObjects away;
+    private final Removals removals;
 
-    Returns(final Tiers tiers, final AwayObjects away) {
+    Returns(final Tiers tiers, final AwayObjects away, final Removals removals) {
         this.tiers = tiers;
         this.away = away;
+        this.removals = removals;
     }
 
     /** What lay in a segment, for who lent it: its token shows that. */
@@ -99,8 +101,10 @@ final class Returns {
             return false;
         }
         final SavedObject object = lying.object();
-        final ObjectEntry entry = tiers.disk().entryFor(new DiskReplicas.Offer(segment.clientId(), object.key(),
-            object.version(), object.size(), object.checksummed(), object.checksum()));
+        final DiskReplicas.Offer offer = new DiskReplicas.Offer(segment.clientId(), object.key(), object.version(),
+            object.size(), object.checksummed(), object.checksum());
+        removals.makeWay(offer, nowMs);
+        final ObjectEntry entry = tiers.disk().entryFor(offer);
         if (entry == null) {
             return false;
         }
