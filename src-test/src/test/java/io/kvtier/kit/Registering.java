@@ -3,17 +3,13 @@ package io.kvtier.kit;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.MemoryRegion;
 import io.kvtier.bindings.Availability;
-import io.kvtier.transport.Capability;
-import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
-import io.kvtier.transport.TransportSegment;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
 /** Lets tests that register no memory run over a transport that moves registered host memory only. */
-public final class Registering implements Transport {
-    private final Transport real;
+public final class Registering extends ForwardingTransport {
     private final AutoCloseable afterwards;
     private final Set<MemoryRegion> attached = new LinkedHashSet<>();
 
@@ -24,18 +20,8 @@ public final class Registering implements Transport {
      * @param afterwards closed behind it.
      */
     public Registering(final Transport real, final AutoCloseable afterwards) {
-        this.real = real;
+        super(real);
         this.afterwards = afterwards;
-    }
-
-    @Override
-    public Capability capability() {
-        return real.capability();
-    }
-
-    @Override
-    public TransportSegment open(final SegmentTarget target) {
-        return real.open(target);
     }
 
     @Override
@@ -43,48 +29,33 @@ public final class Registering implements Transport {
         final MemoryRegion region = slice.region();
         synchronized (attached) {
             if (region instanceof HostRegion && !attached.contains(region)) {
-                final Availability answer = real.attach(region);
+                final Availability answer = super.attach(region);
                 if (!answer.available()) {
                     throw new AssertionError(answer.toString());
                 }
                 attached.add(region);
             }
         }
-        return real.check(slice);
+        return super.check(slice);
     }
 
     @Override
-    public void submit(final Slice slice) {
-        real.submit(slice);
+    public Availability attach(final MemoryRegion region) {
+        return Availability.no("all memory is registered when it is first used", "nothing need be done");
     }
 
     @Override
-    public void flush() {
-        real.flush();
-    }
-
-    @Override
-    public void cancel(final Slice slice) {
-        real.cancel(slice);
-    }
-
-    @Override
-    public void sync(final Slice slice) {
-        real.sync(slice);
-    }
-
-    @Override
-    public void abort() {
-        real.abort();
+    public void detach(final MemoryRegion region) {
+        // It stays until this is closed.
     }
 
     @Override
     public void close() {
         synchronized (attached) {
-            attached.forEach(real::detach);
+            attached.forEach(super::detach);
             attached.clear();
         }
-        real.close();
+        super.close();
         try {
             afterwards.close();
         } catch (final Exception e) {

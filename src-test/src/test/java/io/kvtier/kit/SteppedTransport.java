@@ -6,22 +6,21 @@ import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.kit.Steps.Kind;
 import io.kvtier.transport.Capability;
-import io.kvtier.transport.SegmentTarget;
 import io.kvtier.transport.Slice;
 import io.kvtier.transport.Transport;
 import io.kvtier.transport.TransportKind;
-import io.kvtier.transport.TransportSegment;
 
 /**
  * Another transport under another name, to which handing a slice is a {@linkplain Steps step}. A slice that cannot be
  * handed to it fails.
  */
-public final class SteppedTransport implements Transport {
+public final class SteppedTransport extends ForwardingTransport {
     private final Transport real;
     private final Steps steps;
     private final Capability capability;
 
     public SteppedTransport(final TransportKind kind, final Transport real, final Steps steps) {
+        super(real);
         this.real = real;
         this.steps = steps;
         final Capability its = real.capability();
@@ -31,16 +30,6 @@ public final class SteppedTransport implements Transport {
     @Override
     public Capability capability() {
         return capability;
-    }
-
-    @Override
-    public TransportSegment open(final SegmentTarget target) {
-        return real.open(target);
-    }
-
-    @Override
-    public String check(final Slice slice) {
-        return real.check(slice);
     }
 
     @Override
@@ -71,32 +60,12 @@ public final class SteppedTransport implements Transport {
     }
 
     @Override
-    public void flush() {
-        real.flush();
-    }
-
-    @Override
-    public void cancel(final Slice slice) {
-        real.cancel(slice);
-    }
-
-    @Override
-    public void sync(final Slice slice) {
-        real.sync(slice);
-    }
-
-    @Override
     public Availability attach(final MemoryRegion region) {
         return Availability.yes("needs no preparation");
     }
 
     @Override
-    public void abort() {
-        real.abort();
-    }
-
-    @Override
-    public void close() {
-        real.close();
+    public void detach(final MemoryRegion region) {
+        // Nothing was prepared.
     }
 }

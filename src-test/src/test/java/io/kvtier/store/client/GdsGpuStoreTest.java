@@ -142,7 +142,8 @@ class GdsGpuStoreTest extends GdsGpuContract {
                 final boolean running = !getting.isDone();
                 final Optional<GetOutcome> outcome = moved(getting, ErrorCode.INVALID_PARAMS);
                 if (outcome.isPresent()) {
-                    assertEquals(new GetOutcome(true, BYTES, ReplicaType.GDS), outcome.get());
+                    assertEquals(new GetOutcome(true, BYTES, ReplicaType.GDS), outcome.get(),
+                        () -> store.stats().gds().toString());
                     met += running ? 1 : 0;
                 }
             }

@@ -78,7 +78,7 @@ class ValueMemoryTest {
             try (ValueMemory straight = entered(any)) {
                 assertTrue(straight.isHost() && straight.isStraight());
                 assertEquals(15, straight.byteSize());
-                assertEquals(any, straight.slices().stream().map(RegionSlice::segment).toList());
+                assertEquals(any, straight.slices(15).stream().map(RegionSlice::segment).toList());
                 assertEquals(any, straight.target(15));
             }
             for (final MemorySegment other : List.of(confined.allocate(10), MemorySegment.ofArray(new byte[10]))) {
@@ -92,7 +92,10 @@ class ValueMemoryTest {
         try (ValueMemory memory = ValueMemory.enter(mixed, gpus)) {
             assertTrue(!memory.isHost() && memory.isStraight());
             assertEquals(104, memory.byteSize());
-            assertEquals(mixed, memory.slices());
+            assertEquals(mixed, memory.slices(104));
+            assertEquals(List.of(device.slice(1, 99)), memory.slices(99));
+            assertEquals(List.of(device.slice(1, 99), host.slice(3, 2)), memory.slices(101));
+            assertEquals(List.of(), memory.slices(0));
             assertEquals(0, gpus.size(), "nothing was asked of the GPU");
         }
     }

@@ -9,14 +9,12 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.client.transfer.Bounces;
 import io.kvtier.store.client.transfer.Move;
 import io.kvtier.store.client.transfer.RemoteTransfer;
-import io.kvtier.store.client.transfer.ScatterGather;
 import io.kvtier.store.storage.GdsLease;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.Transfer;
 import io.kvtier.transport.TransferException;
 import io.kvtier.transport.TransferFailure;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -64,9 +62,8 @@ final class GdsRead implements Move {
      * @throws StoreException INVALID_PARAMS, when the engine refuses the memory: the value is there all the same, and a
      *                        miss would not say what is wrong.
      */
-    Move startStraight(final long offset, final List<RegionSlice> memory, final long bytes, final boolean alone) {
+    Move startStraight(final long offset, final List<RegionSlice> target, final boolean alone) {
         try {
-            final List<RegionSlice> target = GdsTier.cut(memory, bytes);
             for (final RegionSlice slice : target) {
                 if (slice.region() instanceof HostMemory) {
                     RemoteTransfer.check(List.of(slice.segment()), Direction.READ);
@@ -107,28 +104,12 @@ final class GdsRead implements Move {
         final List<MemorySegment> pieces;
         try {
             RemoteTransfer.check(target, Direction.READ);
-            pieces = pieces(target, bytes);
+            pieces = bounces.usable(target, bytes);
         } catch (final RuntimeException | Error e) {
             end();
             throw e;
         }
         return start(offset, GdsTier.slices(pieces), alone);
-    }
-
-    private List<MemorySegment> pieces(final List<MemorySegment> target, final long bytes) {
-        final List<MemorySegment> pieces = new ArrayList<>(target.size());
-        long left = bytes;
-        for (int i = 0; i < target.size() && left > 0; i++) {
-            final MemorySegment piece = target.get(i);
-            final long count = Math.min(left, piece.byteSize());
-            left -= count;
-            if (count > 0 && ScatterGather.isShared(piece)) {
-                pieces.add(piece.asSlice(0, count));
-            } else if (count > 0) {
-                pieces.add(bounces.take(piece, count).slice().segment().asSlice(0, count));
-            }
-        }
-        return pieces;
     }
 
     @Override

@@ -45,7 +45,6 @@ import io.kvtier.transport.Registration;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.TransportKind;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.agrona.CloseHelper;
@@ -314,7 +313,7 @@ public final class GdsTier implements AutoCloseable {
             return gone(request.key(), version, id);
         }
         final GdsRead move = new GdsRead(this, lease, request.key(), version);
-        return straight ? move.startStraight(request.offset(), request.regions().slices(), length, alone)
+        return straight ? move.startStraight(request.offset(), request.regions().slices(length), alone)
             : move.startHost(request.offset(), target, length, alone);
     }
 
@@ -382,21 +381,6 @@ public final class GdsTier implements AutoCloseable {
     public void answered(final long bytes) {
         counters.hits.increment();
         counters.readBytes.add(bytes);
-    }
-
-    /** As many slices as have so many bytes, the last one cut; none of them empty. */
-    static List<RegionSlice> cut(final List<RegionSlice> slices, final long length) {
-        final List<RegionSlice> some = new ArrayList<>(slices.size());
-        long left = length;
-        for (int i = 0; i < slices.size() && left > 0; i++) {
-            final RegionSlice slice = slices.get(i);
-            final long count = Math.min(left, slice.length());
-            if (count > 0) {
-                some.add(count == slice.length() ? slice : slice.region().slice(slice.offset(), count));
-            }
-            left -= count;
-        }
-        return some;
     }
 
     /** Native memory as a transfer names it. */

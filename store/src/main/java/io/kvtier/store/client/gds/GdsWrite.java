@@ -135,7 +135,7 @@ public final class GdsWrite implements AutoCloseable {
         final WholeBlocks blocks = straight ? null : new WholeBlocks(tier.staging(), value.source());
         boolean moving = false;
         try {
-            final Transfer transfer = room.write(straight ? GdsTier.cut(value.regions().slices(), value.byteSize())
+            final Transfer transfer = room.write(straight ? value.regions().slices(value.byteSize())
                 : GdsTier.slices(blocks.pieces()));
             moving = true;
             return () -> finish(transfer, blocks);

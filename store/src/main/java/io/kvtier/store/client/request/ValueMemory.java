@@ -80,9 +80,23 @@ public final class ValueMemory implements AutoCloseable {
         return byteSize;
     }
 
-    /** The memory as it was given. */
-    public List<RegionSlice> slices() {
-        return slices;
+    /**
+     * The first bytes of the memory as it was given; no slice is empty.
+     *
+     * @param length bytes, at most what the memory has.
+     */
+    public List<RegionSlice> slices(final long length) {
+        final List<RegionSlice> some = new ArrayList<>(slices.size());
+        long left = length;
+        for (int i = 0; i < slices.size() && left > 0; i++) {
+            final RegionSlice slice = slices.get(i);
+            final long count = Math.min(left, slice.length());
+            if (count > 0) {
+                some.add(count == slice.length() ? slice : slice.region().slice(slice.offset(), count));
+            }
+            left -= count;
+        }
+        return some;
     }
 
     /** Whether the processor can touch all of it. */

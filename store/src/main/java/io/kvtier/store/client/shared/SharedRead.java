@@ -13,7 +13,6 @@ import io.kvtier.store.storage.BlockHash;
 import io.kvtier.store.storage.shared.DistributedDiskReader;
 import io.kvtier.transport.Direction;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -63,7 +62,7 @@ final class SharedRead implements Move {
                 read = reader.start(place, 0, List.of(whole.slice().segment().asSlice(0, place.objectSize())),
                     timeoutMs, alone);
             } else {
-                read = reader.start(place, request.offset(), pieces(target), timeoutMs, alone);
+                read = reader.start(place, request.offset(), bounces.usable(target, length), timeoutMs, alone);
             }
             started = true;
             return this;
@@ -75,22 +74,6 @@ final class SharedRead implements Move {
                 end();
             }
         }
-    }
-
-    private List<MemorySegment> pieces(final List<MemorySegment> target) {
-        final List<MemorySegment> pieces = new ArrayList<>(target.size());
-        long left = length;
-        for (int i = 0; i < target.size() && left > 0; i++) {
-            final MemorySegment piece = target.get(i);
-            final long count = Math.min(left, piece.byteSize());
-            left -= count;
-            if (count > 0 && ScatterGather.isShared(piece)) {
-                pieces.add(piece.asSlice(0, count));
-            } else if (count > 0) {
-                pieces.add(bounces.take(piece, count).slice().segment().asSlice(0, count));
-            }
-        }
-        return pieces;
     }
 
     @Override

@@ -53,6 +53,28 @@ public final class Bounces implements AutoCloseable {
         return room;
     }
 
+    /**
+     * The first bytes of a caller's memory as a transfer can use them, staging memory in place of what it cannot.
+     *
+     * @param memory in order.
+     * @param length bytes, at most what the memory has.
+     */
+    public List<MemorySegment> usable(final List<MemorySegment> memory, final long length) {
+        final List<MemorySegment> pieces = new ArrayList<>(memory.size());
+        long left = length;
+        for (int i = 0; i < memory.size() && left > 0; i++) {
+            final MemorySegment piece = memory.get(i);
+            final long count = Math.min(left, piece.byteSize());
+            left -= count;
+            if (count > 0 && ScatterGather.isShared(piece)) {
+                pieces.add(piece.asSlice(0, count));
+            } else if (count > 0) {
+                pieces.add(take(piece, count).slice().segment().asSlice(0, count));
+            }
+        }
+        return pieces;
+    }
+
     /** Copies what was read to where it belongs. */
     public void deliver() {
         for (final Bounce bounce : bounces) {

@@ -38,18 +38,6 @@ public final class Promoter {
     private final long timeoutMs;
     private volatile boolean stopped;
 
-    /**
-     * How a copy ended.
-     *
-     * @param problem null when the bytes are there, else why not.
-     * @param settled whether nothing of it is written any more.
-     */
-    private record Outcome(String problem, boolean settled) {
-        static Outcome failed(final String problem) {
-            return new Outcome(problem, true);
-        }
-    }
-
     /** Nothing is copied before {@link #run}. */
     public Promoter(final UUID clientId, final Master master, final DistributedDiskReader reader,
         final ReplicaMemory memory, final Staging staging, final long timeoutMs) {
@@ -91,17 +79,17 @@ public final class Promoter {
         if (!reply.accepted()) {
             return;
         }
-        Outcome outcome = Outcome.failed("it was not copied");
+        CopyOutcome outcome = CopyOutcome.failed("it was not copied");
         try {
             outcome = copy(task, reply.memory(), askedNanos);
         } catch (final StoreException | NativeException e) {
-            outcome = Outcome.failed(e.getMessage());
+            outcome = CopyOutcome.failed(e.getMessage());
         } finally {
             end(task, reply.replicaId(), outcome);
         }
     }
 
-    private Outcome copy(final PromotionTask task, final ReplicaDescriptor.Memory target, final long askedNanos) {
+    private CopyOutcome copy(final PromotionTask task, final ReplicaDescriptor.Memory target, final long askedNanos) {
         final long size = task.place().objectSize();
         try (Staging.Piece room = staging.take(size)) {
             final MemorySegment value = room.slice().segment().asSlice(0, size);
@@ -109,20 +97,20 @@ public final class Promoter {
             final long found = BlockHash.xxh64(value);
             if (found != task.checksum()) {
                 // Its pages may be another value's by now. Who gets it next finds out, and says so.
-                return Outcome.failed("it has checksum " + Long.toHexString(found) + ", written was "
+                return CopyOutcome.failed("it has checksum " + Long.toHexString(found) + ", written was "
                     + Long.toHexString(task.checksum()));
             }
             final long leftMs = timeoutMs - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - askedNanos);
             if (leftMs <= 0) {
-                return Outcome.failed("it was not read within " + timeoutMs + " ms; raise transferTimeoutMs");
+                return CopyOutcome.failed("it was not read within " + timeoutMs + " ms; raise transferTimeoutMs");
             }
             final Move move = memory.startWrite(List.of(target), List.of(value), leftMs, true);
             final String problem = move.finish();
-            return new Outcome(problem, move.isSettled());
+            return new CopyOutcome(problem, move.isSettled());
         }
     }
 
-    private void end(final PromotionTask task, final long replicaId, final Outcome outcome) {
+    private void end(final PromotionTask task, final long replicaId, final CopyOutcome outcome) {
         if (outcome.problem() != null) {
             LOG.log(System.Logger.Level.WARNING, "{0} was not copied from the shared disk to memory: {1}", task.key(),
                 outcome.problem());

@@ -35,18 +35,6 @@ public final class Replications {
     private final long timeoutMs;
     private volatile boolean stopped;
 
-    /**
-     * How a copy ended.
-     *
-     * @param problem null when the bytes are there, else why not.
-     * @param settled whether nothing of it is written any more.
-     */
-    private record Outcome(String problem, boolean settled) {
-        static Outcome failed(final String problem) {
-            return new Outcome(problem, true);
-        }
-    }
-
     /** Nothing is copied before {@link #run}. */
     public Replications(final UUID clientId, final Master master, final ReplicaMemory memory, final Staging staging,
         final long timeoutMs) {
@@ -96,40 +84,40 @@ public final class Replications {
         final long askedNanos = System.nanoTime();
         final TaskCommand.ReplicationReply reply = master.apply(new TaskCommand.ReplicationStart(clientId, task.key(),
             task.kind(), task.source(), task.targets()));
-        Outcome outcome = Outcome.failed("it was not copied");
+        CopyOutcome outcome = CopyOutcome.failed("it was not copied");
         try {
             outcome = copy(reply, askedNanos);
         } catch (final RuntimeException e) {
-            outcome = Outcome.failed(String.valueOf(e.getMessage()));
+            outcome = CopyOutcome.failed(String.valueOf(e.getMessage()));
         } finally {
             outcome = end(task, outcome);
         }
         return outcome.problem();
     }
 
-    private Outcome end(final Task task, final Outcome outcome) {
+    private CopyOutcome end(final Task task, final CopyOutcome outcome) {
         try {
             master.apply(new TaskCommand.ReplicationEnd(clientId, task.key(), task.kind(), outcome.problem() == null,
                 outcome.settled()));
             return outcome;
         } catch (final StoreException e) {
-            return outcome.problem() == null ? Outcome.failed(e.getMessage()) : outcome;
+            return outcome.problem() == null ? CopyOutcome.failed(e.getMessage()) : outcome;
         }
     }
 
-    private Outcome copy(final TaskCommand.ReplicationReply reply, final long askedNanos) {
+    private CopyOutcome copy(final TaskCommand.ReplicationReply reply, final long askedNanos) {
         final List<ReplicaDescriptor.Memory> targets = new ArrayList<>();
         for (final Replica target : reply.targets()) {
             if (!(target.descriptor() instanceof ReplicaDescriptor.Memory to)) {
-                return Outcome.failed("target " + target.id() + " is not memory");
+                return CopyOutcome.failed("target " + target.id() + " is not memory");
             }
             targets.add(to);
         }
         if (targets.isEmpty() || reply.size() == 0) {
-            return new Outcome(null, true);
+            return new CopyOutcome(null, true);
         }
         if (!(reply.source().descriptor() instanceof ReplicaDescriptor.Memory from)) {
-            return Outcome.failed("its source is not memory");
+            return CopyOutcome.failed("its source is not memory");
         }
         final ReplicaMemory.OwnRange own = memory.own(from, reply.size());
         if (own != null) {
@@ -141,19 +129,19 @@ public final class Replications {
             final List<MemorySegment> bytes = List.of(room.slice().segment().asSlice(0, reply.size()));
             final String problem = memory.startRead(from, 0, reply.size(), bytes, Math.max(1, leftMs(askedNanos)),
                 true).finish();
-            return problem == null ? write(targets, bytes, askedNanos) : Outcome.failed(problem);
+            return problem == null ? write(targets, bytes, askedNanos) : CopyOutcome.failed(problem);
         }
     }
 
-    private Outcome write(final List<ReplicaDescriptor.Memory> targets, final List<MemorySegment> bytes,
+    private CopyOutcome write(final List<ReplicaDescriptor.Memory> targets, final List<MemorySegment> bytes,
         final long askedNanos) {
         final long leftMs = leftMs(askedNanos);
         if (leftMs <= 0) {
-            return Outcome.failed("it was not copied within " + timeoutMs + " ms; raise transferTimeoutMs");
+            return CopyOutcome.failed("it was not copied within " + timeoutMs + " ms; raise transferTimeoutMs");
         }
         final Move move = memory.startWrite(targets, bytes, leftMs, true);
         final String problem = move.finish();
-        return new Outcome(problem, move.isSettled());
+        return new CopyOutcome(problem, move.isSettled());
     }
 
     /** Milliseconds until the bytes must be written. */
