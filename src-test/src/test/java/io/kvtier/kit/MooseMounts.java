@@ -3,8 +3,11 @@ package io.kvtier.kit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -87,6 +90,22 @@ public final class MooseMounts extends SharedMounts {
             .awaitSaid("connected to Master");
         mount(first());
         mount(second());
+        warmUp();
+    }
+
+    /**
+     * Until a few seconds after its chunk server has come, the second write to a chunk waits for it; a test's writes
+     * would outlast what the master gives them.
+     */
+    private void warmUp() throws IOException {
+        final Path file = first().resolve("first-writes");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            for (int i = 0; i < 2; i++) {
+                channel.write(ByteBuffer.allocate(1), i);
+                channel.force(true);
+            }
+        }
+        Files.delete(file);
     }
 
     private void mount(final Path at) throws IOException {

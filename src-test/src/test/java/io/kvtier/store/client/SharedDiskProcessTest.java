@@ -78,7 +78,7 @@ class SharedDiskProcessTest {
         cluster = new ClusterProcesses("--distributed_page_mode", "--distributed_root_dir=" + root,
             "--distributed_bucket_count=1", "--distributed_page_size=" + PAGE,
             "--distributed_bucket_size=" + (long) PAGES * PAGE, "--distributed_offload_at_put", "--client_ttl=5000ms",
-            "--default_kv_lease_ttl=200ms", "--put_start_discard_timeout_sec=1", "--put_start_release_timeout_sec=2");
+            "--default_kv_lease_ttl=200ms", "--put_start_discard_timeout_sec=10", "--put_start_release_timeout_sec=20");
     }
 
     /** A client process. */
