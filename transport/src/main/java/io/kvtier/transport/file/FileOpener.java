@@ -20,6 +20,16 @@ public interface FileOpener {
     BlockFile open(String path, OpenMode mode);
 
     /**
+     * The same files, opened for reading only whatever is asked for: what is written to them fails, and none is made.
+     * For file systems that cannot be written to.
+     *
+     * @return an opener.
+     */
+    default FileOpener readOnly() {
+        return new ReadOnlyFiles(this);
+    }
+
+    /**
      * The owner of the descriptor behind a file of this opener, for who names descriptors to the kernel instead of
      * calling the file.
      *

@@ -114,7 +114,7 @@ class DistributedPageBackendTest {
             SegmentCommand.Medium.MEMORY, 1L << 30, PAGE, SegmentAddress.local(new UUID(9, 9)), true)));
         for (final UUID client : List.of(ME, OTHER)) {
             master.apply(new SegmentCommand.Ping(client, "c", "host", ""));
-            master.apply(new PageCommand.MountDistributedDisk(client, layout));
+            master.apply(new PageCommand.MountDistributedDisk(client, layout, null, false));
         }
         files = new PosixFileSystem(new FaultyFiles(faults), TransferEngine.open(TransferConfig.DEFAULT,
             List.of(new PosixTransport(new FaultyFiles(faults), 1, true))));
