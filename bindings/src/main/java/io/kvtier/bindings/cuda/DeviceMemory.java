@@ -62,12 +62,13 @@ public final class DeviceMemory implements AutoCloseable {
     }
 
     /**
-     * Takes a reference that keeps the memory from being freed.
+     * Takes a reference that keeps the memory from being freed. Closed memory can be retained as long as somebody else
+     * holds it: a transfer that was begun before is carried out whole, however many steps it has.
      *
-     * @throws IllegalStateException when closed.
+     * @throws IllegalStateException when it is closed and nobody holds it.
      */
     public void retain() {
-        if (!references.tryAcquire()) {
+        if (!references.tryShare()) {
             throw new IllegalStateException(pointer + " is closed");
         }
     }
