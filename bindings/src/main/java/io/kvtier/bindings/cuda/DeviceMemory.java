@@ -62,18 +62,33 @@ public final class DeviceMemory implements AutoCloseable {
     }
 
     /**
-     * Takes a reference that keeps the memory from being freed. Closed memory can be retained as long as somebody else
-     * holds it: a transfer that was begun before is carried out whole, however many steps it has.
+     * Takes a reference that keeps the memory from being freed.
      *
-     * @throws IllegalStateException when it is closed and nobody holds it.
+     * @throws IllegalStateException when closed.
      */
     public void retain() {
-        if (!references.tryShare()) {
-            throw new IllegalStateException(pointer + " is closed");
+        if (!references.tryAcquire()) {
+            throw closed();
         }
     }
 
-    /** Gives a reference back that {@link #retain()} took. */
+    /**
+     * Takes one more reference for somebody who holds one: a transfer that was begun before the memory was closed is
+     * carried out whole, however many steps it has.
+     *
+     * @throws IllegalStateException when it is closed and nobody holds it.
+     */
+    public void share() {
+        if (!references.tryShare()) {
+            throw closed();
+        }
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException(pointer + " is closed");
+    }
+
+    /** Gives a reference back that {@link #retain()} or {@link #share()} took. */
     public void release() {
         references.release();
     }
