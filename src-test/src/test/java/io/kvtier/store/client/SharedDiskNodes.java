@@ -53,8 +53,8 @@ final class SharedDiskNodes implements AutoCloseable {
     }
 
     /**
-     * File systems for all cases of a class that do them no harm: each is started when it is wanted first. Whoever comes
-     * later begins with the files of those before, and with a master that knows nothing of them.
+     * File systems for all cases of a class that do them no harm: each is started when it is wanted first. Whoever
+     * comes later begins with the files of those before, and with a master that knows nothing of them.
      */
     static final class Running implements AutoCloseable {
         private final Path folder;

@@ -102,8 +102,13 @@ class SharedDiskProcessTest {
         writer.leave();
         awaitAlone(reader, "a");
         assertSame(reader, "a", 10);
-        nodes.leave(reader, "b", 20);
-        assertSame(reader, "b", 20);
+        // What comes later, too.
+        final User next = nodes.writer();
+        assertEquals("STORED", next.put("b", 20, PAGE + 1));
+        next.awaitTiers("b", "[MEMORY, DISTRIBUTED_DISK]");
+        next.leave();
+        reader.awaitTiers("b", "[DISTRIBUTED_DISK]");
+        assertEquals("same", reader.get("b", 20, PAGE + 1));
     }
 
     /** The mount is missing on a host: its clients see the folder behind it. */

@@ -52,6 +52,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -276,6 +277,37 @@ class SharedDiskStoreTest {
             refusal.getMessage());
         assertEquals(marked, Files.exists(marker), "none is made");
         assertEquals(0, first.stats().objects());
+    }
+
+    /** Where it is elsewhere than the others, it would say that their right bytes are wrong. */
+    @Test
+    void shouldReadNothingThereWhileTheMasterRefusesItsVolume() {
+        final ConnectConfig config = cluster.config().sharedDisk(shared()).build();
+        final FaultyLink link = new FaultyLink(config);
+        final AtomicBoolean elsewhere = new AtomicBoolean();
+        final AtomicInteger refused = new AtomicInteger();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (exchange.command() instanceof MountDistributedDisk && elsewhere.get()) {
+                    refused.incrementAndGet();
+                    throw new StoreException(ErrorCode.INVALID_PARAMS, "another volume");
+                }
+                return exchange.pass();
+            }
+        });
+        try (ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            elsewhere.set(true);
+            cluster.restartMaster(settings(layout()));
+            // The second time it tries what it was refused the first time.
+            Threads.awaitUntil(() -> refused.get() > 1, refused::get);
+            leave(VALUE);
+            assertEquals(GetOutcome.MISS, store.get(KEY, MemorySegment.ofArray(new byte[SIZE])));
+            assertEquals(List.of(ReplicaType.DISTRIBUTED_DISK), tiers(store, KEY), "the others read it");
+            elsewhere.set(false);
+            Threads.awaitUntil(() -> store.getBytes(KEY).isPresent(), () -> tiers(store, KEY));
+            assertArrayEquals(VALUE, get(store, KEY, SIZE));
+        }
     }
 
     /** Files that are there under the same names, of an earlier time, or of another cluster. */

@@ -408,7 +408,7 @@ class DistributedPageBackendTest {
                 Threads.awaitUntil(() -> System.nanoTime() - begin > writeMs * 1_000_000, () -> "no time passes");
                 // Its pages are reaped.
                 master.apply(new PageCommand.UnmountDistributedDisk(ME));
-                master.apply(new PageCommand.MountDistributedDisk(ME, layout()));
+                master.apply(new PageCommand.MountDistributedDisk(ME, layout(), null, false));
             }
         };
         final Result result = backend.store(List.of(item)).getFirst();

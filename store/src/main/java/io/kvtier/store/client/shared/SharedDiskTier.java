@@ -82,8 +82,8 @@ public final class SharedDiskTier implements AutoCloseable {
      * Says that this client has the files mounted, for the first time or anew. A master without page mode, or of an
      * earlier version, leaves the client without a shared disk until it is told again.
      *
-     * @throws StoreException INVALID_PARAMS, when the master has another layout; FILE_OPEN_FAIL, when the file system
-     *                        will not do.
+     * @throws StoreException INVALID_PARAMS, when the master has another layout, or other clients have another volume;
+     *                        FILE_OPEN_FAIL, when the file system will not do.
      */
     public void mount() {
         // Another master may answer, which has other files: until these were looked at, nothing is written to them.
@@ -98,6 +98,10 @@ public final class SharedDiskTier implements AutoCloseable {
             // What was found before is what its open files are of, also while the mount does not answer.
             terms = tell(found == null ? volume : found);
         } catch (final StoreException e) {
+            if (e.code() == ErrorCode.INVALID_PARAMS) {
+                // Its files are others than these: to read here what it names would show the right bytes as wrong ones.
+                cluster = null;
+            }
             if (e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_MODE) {
                 throw e;
             }

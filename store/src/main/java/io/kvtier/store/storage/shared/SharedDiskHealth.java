@@ -239,14 +239,13 @@ public final class SharedDiskHealth {
             } else if (expected.volume() != null) {
                 add(name, State.BROKEN, folder + " has no " + ClusterMarker.FILE_NAME + ", and the others of the "
                     + "cluster have volume " + expected.volume() + " there: it is another folder or file system than "
-                    + "theirs",
-                    "mount theirs on this host, at the same place");
-            } else if (expected.cluster() == null) {
-                ok(name, folder + " is no cluster's yet");
+                    + "theirs", "mount theirs on this host, at the same place");
             } else if (expected.readOnly()) {
                 add(name, State.BROKEN, folder + " has no " + ClusterMarker.FILE_NAME + ", which a client that writes "
                     + "makes", "start one that writes before those that only read; if there was one, mount its file "
                     + "system on this host, at the same place");
+            } else if (expected.cluster() == null) {
+                ok(name, folder + " is no cluster's yet");
             } else {
                 compare(ClusterMarker.claim(folder, expected.cluster()));
             }
