@@ -9,7 +9,10 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PowerLossFiles;
 import io.kvtier.store.ObjectKey;
+import io.kvtier.transport.TransferConfig;
+import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
+import io.kvtier.transport.file.PosixTransport;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,6 +77,18 @@ class DurableNamesTest {
             GdsBackingFile.open(where.resolve("gds"), 4 * DataFile.UNIT_BYTES, FileOpener.POSIX);
             GdsBackingFile.open(where.resolve("gds"), DataFile.UNIT_BYTES, files);
         }, where -> assertEquals(FileHeader.BYTES + DataFile.UNIT_BYTES, Files.size(where.resolve("gds"))));
+    }
+
+    @Test
+    void shouldHaveTheFoldersThatWereMadeForTheFileOfGds() throws IOException {
+        afterEachFailure((where, files) -> {
+            try (TransferEngine engine = TransferEngine.open(TransferConfig.DEFAULT,
+                     List.of(new PosixTransport(files, 1, true)));
+                 GdsStorageManager storage = GdsStorageManager.open(new GdsStorageManager.Options(
+                     where.resolve("a").resolve("b").resolve("gds"), DataFile.UNIT_BYTES, false), engine, files)) {
+                storage.usedBytes();
+            }
+        }, where -> assertTrue(Files.exists(where.resolve("a").resolve("b").resolve("gds"))));
     }
 
     /** Where one that was there is gone, for whoever looks at the names. */
