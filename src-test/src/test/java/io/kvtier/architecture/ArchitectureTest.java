@@ -126,11 +126,17 @@ class ArchitectureTest {
         check(unshortened("io.kvtier.transport..", "io.kvtier.alloc.."));
     }
 
+    /** What power failures do to names is tested through {@code DirectoryEntries}: what goes past it is not. */
+    @Test
+    void shouldChangeNamesThroughOneSeamWhereTheyMustBeDurable() {
+        check(seamless("io.kvtier.store.storage", "io.kvtier.store.snapshot.."));
+    }
+
     @Test
     void shouldNoticeWhenNativeCodeIsUsedCarelessly() {
         final JavaClasses careless = new ClassFileImporter().importClasses(Careless.class);
         for (final ArchRule rule : List.of(careful("..fixture.."), withoutArenas("..fixture.."),
-            unshortened("..fixture.."))) {
+            unshortened("..fixture.."), seamless("..fixture.."))) {
             assertTrue(rule.evaluate(careless).hasViolation(), rule::getDescription);
         }
         final String found = careful("..fixture..").evaluate(careless).getFailureReport().toString();
@@ -158,6 +164,12 @@ class ArchitectureTest {
         return noClasses().that().resideInAnyPackage(packages).should().callMethodWhere(describe("a file's new length",
             call -> isOf(call, PosixFile.class, "resize") || isOf(call, FileChannel.class, "truncate")
                 || isOf(call, RandomAccessFile.class, "setLength")));
+    }
+
+    private static ArchRule seamless(final String... packages) {
+        return noClasses().that().resideInAnyPackage(packages).should().callMethodWhere(describe("a change of names",
+            call -> isOf(call, Files.class, "createDirectory", "createDirectories", "move", "copy", "delete",
+                "deleteIfExists", "createLink", "createTempFile")));
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.Faults.Call;
+import io.kvtier.transport.file.DirectoryEntries;
 import io.kvtier.transport.file.FileOpener;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -33,6 +34,11 @@ public final class FaultyFiles implements FileOpener {
         final FaultyFile file = new FaultyFile(real.open(path, mode), faults);
         opened.add(file);
         return file;
+    }
+
+    @Override
+    public DirectoryEntries entries() {
+        return real.entries();
     }
 
     @Override

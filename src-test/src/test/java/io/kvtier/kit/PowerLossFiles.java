@@ -5,12 +5,14 @@ import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
+import io.kvtier.transport.file.DirectoryEntries;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
@@ -25,7 +27,7 @@ import java.util.TreeMap;
  * or has some sectors of each. A file that had grown may be short again. A sync that is told to fail loses the blocks
  * it should have written: no later sync covers them, as on Linux, where such pages count as clean.
  *
- * <p>Names and their order are not modelled: renaming and deleting happen at once and stay.
+ * <p>So it is with names, by the syncs of their directories: see {@link PowerLossNames}.
  *
  * <p>Thread-safe. One per machine: open all files of a directory through it. Nothing really reaches the disk, which
  * makes it fast.
@@ -36,6 +38,7 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
 
     private final SplittableRandom random;
     private final Map<String, Disk> disks = new HashMap<>();
+    private final PowerLossNames names;
     private long changes;
     private long cutAt = Long.MAX_VALUE;
     private long syncs;
@@ -57,15 +60,16 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
 
     public PowerLossFiles(final long seed) {
         random = new SplittableRandom(seed);
+        names = new PowerLossNames(this, random.split());
     }
 
-    /** Cuts the power in the n-th write or sync from now, from 1; that one may or may not have happened. */
+    /** Cuts the power in the n-th write, sync or change of names from now, from 1; that one may have happened. */
     public synchronized PowerLossFiles cutAt(final long n) {
         cutAt = changes + n;
         return this;
     }
 
-    /** Lets the n-th sync from now, from 1, fail with EIO. */
+    /** Lets the n-th sync of a file from now, from 1, fail with EIO. */
     public synchronized PowerLossFiles failSync(final long n) {
         failedSync = syncs + n;
         return this;
@@ -85,7 +89,7 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
         return failedSync > 0 && syncs >= failedSync;
     }
 
-    /** Writes and syncs so far. */
+    /** Writes, syncs and changes of names so far. */
     public synchronized long changes() {
         return changes;
     }
@@ -93,19 +97,40 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
     @Override
     public synchronized BlockFile open(final String path, final OpenMode mode) {
         checkPower(path);
+        final boolean there = Files.exists(Path.of(path));
         final PosixFile real = PosixFile.open(path, mode);
         try {
-            if (!disks.containsKey(real.identity())) {
-                // Its own descriptor keeps the file, and so its number, through renaming and deleting.
-                final FileChannel channel =
-                    FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE);
-                disks.put(real.identity(), new Disk(channel, real.size()));
+            final Disk disk = disk(real);
+            if (!there) {
+                names.created(Path.of(path), new PowerLossNames.FileTarget(disk.channel, real.identity()));
             }
-            return new Handle(real, disks.get(real.identity()));
+            return new Handle(real, disk);
         } catch (final IOException e) {
             real.close();
             throw new UncheckedIOException(e);
         }
+    }
+
+    private Disk disk(final PosixFile real) throws IOException {
+        if (!disks.containsKey(real.identity())) {
+            // Its own descriptor keeps the file, and so its number, through renaming and deleting.
+            final FileChannel channel =
+                FileChannel.open(Path.of(real.path()), StandardOpenOption.READ, StandardOpenOption.WRITE);
+            disks.put(real.identity(), new Disk(channel, real.size()));
+        }
+        return disks.get(real.identity());
+    }
+
+    /** The file that a name leads to. */
+    PowerLossNames.FileTarget target(final Path path) throws IOException {
+        try (PosixFile real = PosixFile.open(path.toString(), OpenMode.READ)) {
+            return new PowerLossNames.FileTarget(disk(real).channel, real.identity());
+        }
+    }
+
+    @Override
+    public DirectoryEntries entries() {
+        return names.entries();
     }
 
     /** Takes back what the cut has lost; call when nothing uses the files any more. */
@@ -124,6 +149,7 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
                 disk.before.clear();
                 disk.lost.clear();
             }
+            names.lose();
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -154,14 +180,14 @@ public final class PowerLossFiles implements FileOpener, AutoCloseable {
         }
     }
 
-    private void checkPower(final String path) {
+    void checkPower(final String path) {
         if (cut) {
             throw new ErrnoException("power", Errno.EIO, path + ", the power is off");
         }
     }
 
-    /** Counts a write or sync; true when the power fails in it. */
-    private boolean failsNow() {
+    /** Counts a change; true when the power fails in it. */
+    boolean failsNow() {
         changes++;
         if (changes >= cutAt) {
             cut = true;

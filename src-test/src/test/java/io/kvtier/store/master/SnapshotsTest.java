@@ -166,8 +166,8 @@ class SnapshotsTest {
 
     @Test
     void shouldNotBeginWhereItsTermCannotBeWritten() throws IOException {
-        // What a blob is written to first is taken by a folder.
-        Files.createDirectories(directory.resolve("c").resolve("term.tmp"));
+        // What a blob is written to first is taken by a folder that is not empty.
+        Files.createDirectories(directory.resolve("c").resolve("term.tmp").resolve("in use"));
 
         final String why = assertThrows(IOException.class, () -> start(NOW_MS)).getMessage();
         assertTrue(why.startsWith("term " + NOW_MS + " of this master cannot be written to ")

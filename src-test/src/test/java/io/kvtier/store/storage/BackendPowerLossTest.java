@@ -111,7 +111,7 @@ class BackendPowerLossTest {
 
     @Test
     void shouldHoldWhatItReportedForEveryPointOfTheFirstStart() {
-        for (int n = 1; n <= 12; n++) {
+        for (int n = 1; n <= 24; n++) {
             final Path where = directory.resolve("start-" + n);
             final Ledger ledger = new Ledger();
             try (PowerLossFiles files = new PowerLossFiles(n)) {

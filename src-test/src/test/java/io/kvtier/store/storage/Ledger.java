@@ -25,6 +25,8 @@ final class Ledger {
     private final Map<ObjectKey, Value> stored = new LinkedHashMap<>();
     /** Values whose removal was acknowledged. */
     private final Set<Value> removed = new HashSet<>();
+    /** Values of which nobody was told whether they are stored. */
+    private final Set<Value> doubtful = new HashSet<>();
     private final List<RuntimeException> failures = new ArrayList<>();
 
     ModelOwner owner() {
@@ -43,6 +45,7 @@ final class Ledger {
             results = rig.store(owner, padded, values);
         } catch (final RuntimeException e) {
             failures.add(e);
+            doubtful.addAll(values);
             return;
         }
         for (int i = 0; i < values.size(); i++) {
@@ -52,6 +55,7 @@ final class Ledger {
                 stored(values.get(i));
             } else if (outcome == Outcome.FAILED) {
                 failures.add((RuntimeException) results.get(i).cause());
+                doubtful.add(values.get(i));
             }
         }
     }
@@ -82,7 +86,10 @@ final class Ledger {
         removing(value);
         try {
             rig.remove(owner, value);
-            removed(value);
+            // What was not reported as stored may be found, and is refused by its owner: there is nothing to remove.
+            if (!doubtful.contains(value)) {
+                removed(value);
+            }
         } catch (final RuntimeException e) {
             failures.add(e);
         }

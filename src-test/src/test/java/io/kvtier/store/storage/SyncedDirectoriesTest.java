@@ -1,11 +1,14 @@
 package io.kvtier.store.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.transport.file.DirectoryEntries;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,20 +21,42 @@ class SyncedDirectoriesTest {
     @TempDir
     private Path root;
     private final List<Path> synced = new ArrayList<>();
+    /** So many syncs go well before those that fail. */
+    private int good;
     private int failures;
 
-    private void sync(final Path directory) {
-        if (failures > 0) {
-            failures--;
-            throw new ErrnoException("fsync", Errno.EIO, directory + ", told to fail");
+    private final DurableNames names = new DurableNames(new DirectoryEntries() {
+        @Override
+        public void createDirectory(final Path directory) throws IOException {
+            SYSTEM.createDirectory(directory);
         }
-        assertTrue(Files.isDirectory(directory));
-        synced.add(directory);
-    }
+
+        @Override
+        public void rename(final Path from, final Path to) {
+            throw new AssertionError("nothing is to be renamed");
+        }
+
+        @Override
+        public void deleteIfExists(final Path file) {
+            throw new AssertionError("nothing is to be deleted");
+        }
+
+        @Override
+        public void sync(final Path directory) {
+            if (good > 0) {
+                good--;
+            } else if (failures > 0) {
+                failures--;
+                throw new ErrnoException("fsync", Errno.EIO, directory + ", told to fail");
+            }
+            assertTrue(Files.isDirectory(directory));
+            synced.add(directory);
+        }
+    });
 
     @Test
     void shouldSyncTheParentOfADirectoryUntilThatHasGoneWellOnce() {
-        final SyncedDirectories directories = new SyncedDirectories(this::sync);
+        final SyncedDirectories directories = new SyncedDirectories(names);
         final Path one = root.resolve("one");
         failures = 2;
         assertThrows(ErrnoException.class, () -> directories.add(one));
@@ -46,9 +71,9 @@ class SyncedDirectoriesTest {
     @Test
     void shouldSyncOnceWhatIsThereAtAStart() {
         final Path one = root.resolve("one");
-        new SyncedDirectories(this::sync).add(one);
+        new SyncedDirectories(names).add(one);
         synced.clear();
-        final SyncedDirectories directories = new SyncedDirectories(this::sync);
+        final SyncedDirectories directories = new SyncedDirectories(names);
         directories.syncAll(List.of(root, one));
         assertEquals(List.of(root, one), synced);
         directories.add(one);
@@ -60,9 +85,9 @@ class SyncedDirectoriesTest {
     @Test
     void shouldTakeNothingForDurableWhenTheSyncAtAStartFails() {
         final Path one = root.resolve("one");
-        final SyncedDirectories directories = new SyncedDirectories(this::sync);
+        final SyncedDirectories directories = new SyncedDirectories(names);
         directories.add(one);
-        final SyncedDirectories next = new SyncedDirectories(this::sync);
+        final SyncedDirectories next = new SyncedDirectories(names);
         failures = 1;
         assertThrows(ErrnoException.class, () -> next.syncAll(List.of(root, one)));
         synced.clear();
@@ -71,26 +96,35 @@ class SyncedDirectoriesTest {
     }
 
     @Test
-    void shouldSyncTheParentsOfAllThatIsMadeForAStore() {
-        final Path wanted = root.resolve("a").resolve("b");
-        DurableNames.createDurably(wanted, this::sync);
-        assertEquals(List.of(root.resolve("a"), root), synced);
+    void shouldSyncTheNameOfEachDirectoryBeforeTheNextIsMadeInIt() {
+        final Path wanted = root.resolve("a").resolve("b").resolve("c");
+        good = 2;
+        failures = 1;
+        assertThrows(ErrnoException.class, () -> names.createDurably(wanted));
+        assertFalse(Files.exists(wanted), "b is not known to be durable");
+        assertEquals(List.of(root.getParent(), root), synced);
+        synced.clear();
+        names.createDurably(wanted);
+        assertEquals(List.of(root.resolve("a"), root.resolve("a").resolve("b")), synced);
     }
 
     @Test
-    void shouldSyncTheParentOfAStoresDirectoryThatWasThere() {
-        DurableNames.createDurably(root, this::sync);
+    void shouldSyncTheNameOfAStoresDirectoryThatWasThere() {
+        names.createDurably(root);
         assertEquals(List.of(root.getParent()), synced);
     }
 
     @Test
     void shouldRefuseADirectoryThatCannotBeMadeDurablyAndKeepOneThatWasThere() {
         final Path wanted = root.resolve("a");
+        good = 1;
         failures = 1;
-        assertThrows(ErrnoException.class, () -> DurableNames.createDurably(wanted, this::sync));
+        assertThrows(ErrnoException.class, () -> names.createDurably(wanted));
+        synced.clear();
         failures = 1;
-        DurableNames.createDurably(wanted, this::sync);
-        DurableNames.createDurably(wanted, this::sync);
+        names.createDurably(wanted);
+        assertEquals(List.of(), synced, "it was there, and is left at a warning");
+        names.createDurably(wanted);
         assertEquals(List.of(root), synced);
     }
 }

@@ -40,7 +40,7 @@ record BackingFile(Path path, long capacity, UUID storageId) {
     static BackingFile open(final Path directory, final long capacity, final long unit, final FileOpener opener) {
         final Path path = directory.resolve(FILE_NAME);
         try {
-            DurableNames.deleteIfExists(DurableNames.temporary(path));
+            DurableNames.of(opener).deleteIfExists(DurableNames.temporary(path));
             return Files.exists(path) ? existing(path, capacity, unit, opener) : create(path, capacity, unit, opener);
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make " + path + " with "
@@ -58,14 +58,15 @@ record BackingFile(Path path, long capacity, UUID storageId) {
     /** Makes a file, in the place of what had its name: a crash leaves the new one whole, or what was there. */
     static void make(final Path path, final FileHeader header, final FileOpener opener) {
         final Path temporary = DurableNames.temporary(path);
+        final DurableNames names = DurableNames.of(opener);
         boolean done = false;
         try {
             fill(temporary, header, opener);
-            DurableNames.rename(temporary, path);
+            names.rename(temporary, path);
             done = true;
         } finally {
             if (!done) {
-                DurableNames.deleteIfExists(temporary);
+                names.deleteIfExists(temporary);
             }
         }
     }

@@ -68,7 +68,7 @@ final class DirectoryHeader {
      */
     static UUID open(final Path directory, final FileLayout layout, final FileOpener opener) {
         final Path path = directory.resolve(layout.headerName());
-        DurableNames.deleteIfExists(DurableNames.temporary(path));
+        DurableNames.of(opener).deleteIfExists(DurableNames.temporary(path));
         if (Files.exists(path)) {
             return read(path, layout, opener);
         }
@@ -94,7 +94,8 @@ final class DirectoryHeader {
     /** Without holes the room of values that are removed from a bucket would never come back. */
     private static void tryHole(final Path directory, final FileOpener opener) {
         final Path path = DurableNames.temporary(directory.resolve("hole"));
-        DurableNames.deleteIfExists(path);
+        final DurableNames names = DurableNames.of(opener);
+        names.deleteIfExists(path);
         try (BlockFile file = opener.open(path.toString(), OpenMode.CREATE_NEW)) {
             file.preallocate(0, 2 * DataFile.UNIT_BYTES);
             file.punch(0, DataFile.UNIT_BYTES);
@@ -107,7 +108,7 @@ final class DirectoryHeader {
                 + " needs; set " + DiskBackend.VARIABLE + " to " + DiskBackend.OFFSET_ALLOCATOR.configName() + " or "
                 + DiskBackend.FILE_PER_KEY.configName() + ", or name a directory on ext4 or XFS", e);
         } finally {
-            DurableNames.deleteIfExists(path);
+            names.deleteIfExists(path);
         }
     }
 }

@@ -41,7 +41,7 @@ final class ExtentMedium implements Medium {
             if (!Files.exists(directory.resolve(BackingFile.FILE_NAME))) {
                 // An index without its backing file names bytes that are gone. It goes first: beside a new backing file
                 // it would be refused ever after.
-                DurableNames.deleteIfExists(directory.resolve(IndexLog.FILE_NAME));
+                DurableNames.of(opener).deleteIfExists(directory.resolve(IndexLog.FILE_NAME));
             }
             final BackingFile file = BackingFile.open(directory, capacity, DataFile.UNIT_BYTES, opener);
             final IndexLog.Opened<IndexRecord, StoredValue> opened =

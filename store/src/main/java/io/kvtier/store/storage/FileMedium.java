@@ -44,6 +44,7 @@ final class FileMedium implements Medium {
     private final FileLayout layout;
     private final TransferEngine engine;
     private final FileOpener opener;
+    private final DurableNames names;
     private final UUID storageId;
     private final long capacity;
     private final ValueFiles files;
@@ -65,6 +66,7 @@ final class FileMedium implements Medium {
         this.layout = layout;
         this.engine = engine;
         this.opener = opener;
+        this.names = DurableNames.of(opener);
         this.storageId = storageId;
         this.capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
         this.files = files;
@@ -227,7 +229,7 @@ final class FileMedium implements Medium {
         }
         named.forEach((parent, some) -> {
             try {
-                DurableNames.sync(parent);
+                names.sync(parent);
                 some.forEach(file -> files.add(finished.get(file)));
             } catch (final RuntimeException e) {
                 files.deletedFrom(parent);

@@ -43,7 +43,7 @@ record GdsBackingFile(Path path, FileHeader header, boolean anew) {
      * @return what it is; no descriptor is left open.
      */
     static GdsBackingFile open(final Path path, final long capacity, final FileOpener opener) {
-        DurableNames.deleteIfExists(DurableNames.temporary(path));
+        DurableNames.of(opener).deleteIfExists(DurableNames.temporary(path));
         if (Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
             return made(path, next(null, capacity), opener);
         }

@@ -94,7 +94,7 @@ public final class GdsStorageManager implements AutoCloseable {
         if (!options.warmRestart()) {
             backing = found.anew() ? found : found.renew(opener);
             // Of another generation now. It goes for good order.
-            DurableNames.deleteIfExists(path);
+            DurableNames.of(opener).deleteIfExists(path);
             file = open.keep(ExtentFile.open(engine, backing.path()), ExtentFile::close);
             index = null;
             return;
@@ -127,7 +127,7 @@ public final class GdsStorageManager implements AutoCloseable {
      */
     public static GdsStorageManager open(final Options options, final TransferEngine engine,
         final FileOpener opener) {
-        DurableNames.createDirectory(options.file().getParent());
+        DurableNames.of(opener).createDurably(options.file().getParent());
         final Path path = real(options.file());
         final long capacity = Units.down(options.capacity(), DataFile.UNIT_BYTES);
         try (Closings open = new Closings()) {
@@ -168,7 +168,7 @@ public final class GdsStorageManager implements AutoCloseable {
             }
         }
         final GdsBackingFile anew = found.anew() ? found : found.renew(opener);
-        DurableNames.deleteIfExists(path);
+        DurableNames.of(opener).deleteIfExists(path);
         return new Recovered(anew, open(anew, path, opener));
     }
 

@@ -61,6 +61,7 @@ final class IndexLog<R, V> implements AutoCloseable {
     private final UUID storageId;
     private final long generation;
     private final FileOpener opener;
+    private final DurableNames names;
     private BlockFile file;
     private long end;
     private long rewrittenEnd;
@@ -74,6 +75,7 @@ final class IndexLog<R, V> implements AutoCloseable {
         this.storageId = storageId;
         this.generation = generation;
         this.opener = opener;
+        this.names = DurableNames.of(opener);
     }
 
     /** A log, and what it said when all of it had been read. */
@@ -110,7 +112,7 @@ final class IndexLog<R, V> implements AutoCloseable {
     static <R, V> Opened<R, V> open(final Path path, final IndexFormat<R, V> format, final UUID storageId,
         final long generation, final FileOpener opener) {
         final IndexLog<R, V> log = new IndexLog<>(path, format, storageId, generation, opener);
-        DurableNames.deleteIfExists(DurableNames.temporary(log.path));
+        log.names.deleteIfExists(DurableNames.temporary(log.path));
         final boolean there = Files.exists(log.path);
         final List<V> values = there ? log.read() : List.of();
         try {
@@ -224,7 +226,7 @@ final class IndexLog<R, V> implements AutoCloseable {
      */
     void rewrite(final Collection<V> values) {
         final Path temporary = DurableNames.temporary(path);
-        DurableNames.deleteIfExists(temporary);
+        names.deleteIfExists(temporary);
         final BlockFile fresh = opener.open(temporary.toString(), OpenMode.CREATE_NEW);
         boolean done = false;
         try {
@@ -234,7 +236,7 @@ final class IndexLog<R, V> implements AutoCloseable {
             // Until the rename is durable nobody knows which of the two files a crash would leave. Before it the old
             // log is as good as it was: on a full disk it is gone on with.
             damaged = true;
-            DurableNames.rename(temporary, path);
+            names.rename(temporary, path);
             done = true;
             final BlockFile old = file;
             file = fresh;
@@ -246,7 +248,7 @@ final class IndexLog<R, V> implements AutoCloseable {
         } finally {
             if (!done) {
                 fresh.close();
-                DurableNames.deleteIfExists(temporary);
+                names.deleteIfExists(temporary);
             }
         }
     }

@@ -30,6 +30,7 @@ final class NewFile {
     private final List<PendingStore> values;
     private final TransferEngine engine;
     private final FileOpener opener;
+    private final DurableNames names;
     /** While values are written. */
     private Segment segment;
 
@@ -41,6 +42,7 @@ final class NewFile {
         this.values = values;
         this.engine = engine;
         this.opener = opener;
+        this.names = DurableNames.of(opener);
     }
 
     /**
@@ -57,7 +59,7 @@ final class NewFile {
         final Path path = files.place(address, values.getFirst().key());
         final Path temporary = DurableNames.temporary(path);
         try (Closings made = new Closings()) {
-            made.keep(temporary, DurableNames::deleteIfExists);
+            made.keep(temporary, DurableNames.of(opener)::deleteIfExists);
             try (BlockFile file = opener.open(temporary.toString(), OpenMode.CREATE_NEW)) {
                 file.preallocate(0, length);
             }
@@ -155,7 +157,7 @@ final class NewFile {
                 punchOthers(file);
                 file.sync();
             }
-            DurableNames.move(DurableNames.temporary(path), path);
+            names.move(DurableNames.temporary(path), path);
         } catch (final RuntimeException | Error e) {
             fail(e);
             return null;
@@ -182,7 +184,7 @@ final class NewFile {
     void abandon() {
         for (final Path name : List.of(DurableNames.temporary(path), path)) {
             try {
-                DurableNames.deleteIfExists(name);
+                names.deleteIfExists(name);
             } catch (final StoreException e) {
                 // The next start deletes the one, and finds whole values in the other, which their owner refuses.
                 LOG.log(System.Logger.Level.WARNING, e.getMessage());

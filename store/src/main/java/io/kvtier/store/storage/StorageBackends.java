@@ -32,7 +32,7 @@ public final class StorageBackends {
     public static StorageBackend open(final DiskBackend kind, final BackendOptions options,
         final TransferEngine engine, final FileOpener opener) {
         try (Closings open = new Closings()) {
-            DurableNames.createDurably(options.directory(), DurableNames::sync);
+            DurableNames.of(opener).createDurably(options.directory());
             final StoreLock lock = open.keep(StoreLock.take(options.directory()), StoreLock::close);
             DirectoryHeader.refuseOthers(options.directory(), kind);
             final StorageBackend backend = switch (kind) {

@@ -31,11 +31,14 @@ final class ValueFiles {
     /** Files that could not be deleted: it is tried again. */
     private final Set<ValueFile> undead = new HashSet<>();
     private final Set<Path> changed = new HashSet<>();
-    private final SyncedDirectories directories = new SyncedDirectories(DurableNames::sync);
+    private final DurableNames names;
+    private final SyncedDirectories directories;
     /** Where the next file begins; never 0. */
     private long next = DataFile.UNIT_BYTES;
 
-    private ValueFiles(final FileLayout layout, final Path directory) {
+    private ValueFiles(final FileLayout layout, final Path directory, final DurableNames names) {
+        this.names = names;
+        this.directories = new SyncedDirectories(names);
         this.layout = layout;
         this.directory = directory.toAbsolutePath();
     }
@@ -51,14 +54,14 @@ final class ValueFiles {
      */
     static ValueFiles read(final FileLayout layout, final Path directory, final UUID storageId,
         final FileOpener opener, final boolean whole) {
-        final ValueFiles all = new ValueFiles(layout, directory);
+        final ValueFiles all = new ValueFiles(layout, directory, DurableNames.of(opener));
         final String unfinished = DurableNames.temporary(Path.of("")).toString();
         for (final Path path : layout.files(all.directory)) {
             final String name = path.toString();
             final long address = layout.address(path);
             if (name.endsWith(unfinished) && layout.address(Path.of(name.substring(0,
                 name.length() - unfinished.length()))) >= 0 || address >= 0 && !whole) {
-                DurableNames.deleteIfExists(path);
+                all.names.deleteIfExists(path);
             } else if (address >= 0) {
                 all.add(path, address, storageId, opener);
             }
@@ -80,7 +83,7 @@ final class ValueFiles {
         } catch (final DamagedFileException e) {
             LOG.log(System.Logger.Level.WARNING, "file {0} is damaged and is deleted with its values: {1}", path,
                 e.getMessage());
-            DurableNames.deleteIfExists(path);
+            names.deleteIfExists(path);
         }
     }
 
@@ -137,7 +140,7 @@ final class ValueFiles {
     void delete(final ValueFile file) {
         try {
             changed.add(file.path().getParent());
-            DurableNames.deleteIfExists(file.path());
+            names.deleteIfExists(file.path());
             files.remove(file.address());
             undead.remove(file);
         } catch (final RuntimeException e) {
@@ -160,7 +163,7 @@ final class ValueFiles {
     /** Afterwards no file that was deleted comes back. */
     void makeDeletionsDurable() {
         for (final Path one : Set.copyOf(changed)) {
-            DurableNames.sync(one);
+            names.sync(one);
             changed.remove(one);
         }
     }

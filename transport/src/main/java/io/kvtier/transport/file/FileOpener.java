@@ -30,6 +30,15 @@ public interface FileOpener {
     }
 
     /**
+     * The names of the files that this opens, as who opens them changes them.
+     *
+     * @return the system's, unless a test has others.
+     */
+    default DirectoryEntries entries() {
+        return DirectoryEntries.SYSTEM;
+    }
+
+    /**
      * The owner of the descriptor behind a file of this opener, for who names descriptors to the kernel instead of
      * calling the file.
      *

@@ -23,6 +23,11 @@ final class ReadOnlyFiles implements FileOpener {
     }
 
     @Override
+    public DirectoryEntries entries() {
+        return opener.entries();
+    }
+
+    @Override
     public PosixFile descriptor(final BlockFile file) {
         return opener.descriptor(file);
     }

@@ -36,7 +36,7 @@ class SnapshotArchiveTest {
     private final SnapshotArchive archive = new SnapshotArchive(store, SnapshotSamples.CLUSTER, 2);
 
     /** Everything but the arrays of removed versions, which records compare by identity. */
-    private static void assertSame(final SnapshotHead head, final List<SavedObject> objects, final Snapshot read) {
+    static void assertSame(final SnapshotHead head, final List<SavedObject> objects, final Snapshot read) {
         assertEquals(objects, read.objects());
         assertEquals(head.term(), read.head().term());
         assertEquals(head.lastVersion(), read.head().lastVersion());

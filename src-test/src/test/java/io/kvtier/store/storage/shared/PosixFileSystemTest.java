@@ -15,7 +15,9 @@ import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.MemoryDirectory;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.PowerLossFiles;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.TransferConfig;
@@ -223,6 +225,20 @@ class PosixFileSystemTest {
                     assertArrayEquals(expected, PatternBytes.copyOf(all));
                 }
             }
+        }
+    }
+
+    /** Who was told that a file has its size counts on it, on every host. */
+    @Test
+    void shouldHaveAFileThatWasMadeWhenThePowerFails(@TempDir(factory = MemoryDirectory.class) final Path root)
+        throws IOException {
+        for (int seed = 1; seed <= 12; seed++) {
+            final Path made = Files.createDirectory(root.resolve("power-" + seed)).resolve("bucket");
+            try (PowerLossFiles power = new PowerLossFiles(seed); FileSystemAdapter files = PosixFiles.open(power)) {
+                files.grow(made.toString(), 1 << 20);
+                power.lose();
+            }
+            assertEquals(1 << 20, Files.size(made));
         }
     }
 

@@ -172,9 +172,9 @@ public final class PosixFileSystem implements FileSystemAdapter {
     }
 
     /** A new name is in its folder. Not every file system of several hosts syncs folders, or has to. */
-    private static void syncFolder(final String path) {
-        try (PosixFile folder = PosixFile.open(Path.of(path).getParent().toString(), OpenMode.READ)) {
-            folder.syncAll();
+    private void syncFolder(final String path) {
+        try {
+            opener.entries().sync(Path.of(path).getParent());
         } catch (final ErrnoException e) {
             if (e.errno() != Errno.EINVAL && e.errno() != Errno.ENOSYS && e.errno() != Errno.EOPNOTSUPP) {
                 throw e;
