@@ -122,15 +122,16 @@ final class SharedDiskNodes implements AutoCloseable {
 
     /**
      * Starts the master. Unless an option says otherwise it soon takes clients that were killed for dead, and a write
-     * has more time than the file systems take on a busy host.
+     * has more time than the file systems take on a busy host: MooseFS once had a value of two mounts that write to one
+     * chunk after 20 s.
      */
     void startMaster(final String... more) {
         final Map<String, String> options = new LinkedHashMap<>();
         for (final String option : List.of("--distributed_page_mode", "--distributed_root_dir=" + root,
             "--distributed_bucket_count=" + buckets, "--distributed_page_size=" + PAGE,
             "--distributed_bucket_size=" + bucketBytes(), "--distributed_offload_at_put", "--client_ttl=5000ms",
-            "--default_kv_lease_ttl=200ms", "--put_start_discard_timeout_sec=10",
-            "--put_start_release_timeout_sec=20")) {
+            "--default_kv_lease_ttl=200ms", "--put_start_discard_timeout_sec=30",
+            "--put_start_release_timeout_sec=60")) {
             options.put(name(option), option);
         }
         for (final String option : more) {
