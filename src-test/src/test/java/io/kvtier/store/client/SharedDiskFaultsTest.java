@@ -39,6 +39,9 @@ class SharedDiskFaultsTest {
     private static final int PAGES = 24;
     /** All leave in good order; on a busy host one may be silent for long. */
     private static final String TTL = "--client_ttl=60000ms";
+    /** Less time for writes than elsewhere. */
+    private static final String DISCARD = "--put_start_discard_timeout_sec=4";
+    private static final String RELEASE = "--put_start_release_timeout_sec=8";
 
     private static SharedDiskNodes.Running running;
 
@@ -109,10 +112,9 @@ class SharedDiskFaultsTest {
     @EnumSource(Kind.class)
     void shouldReadWhatWasThereWhenTheMasterIsKilledAndGoesOnFromItsSnapshot(final Kind kind) throws Exception {
         nodes.use(running, kind);
-        // Less time for writes than elsewhere: the next master waits as long before it has anything written there.
-        nodes.startMaster(TTL, "--put_start_discard_timeout_sec=4", "--put_start_release_timeout_sec=8",
-            "--enable_snapshot", "--enable_snapshot_restore", "--snapshot_interval_seconds=24h",
-            "--snapshot_backup_dir=" + temporary.resolve("snapshots"));
+        // The next master waits as long before it has anything written there.
+        nodes.startMaster(TTL, DISCARD, RELEASE, "--enable_snapshot", "--enable_snapshot_restore",
+            "--snapshot_interval_seconds=24h", "--snapshot_backup_dir=" + temporary.resolve("snapshots"));
         final User reader = nodes.reader();
         nodes.leave(reader, "a", 10);
         final List<Run> before = runs("a");
@@ -159,7 +161,8 @@ class SharedDiskFaultsTest {
     void shouldKeepValuesInMemoryWhileTheFileSystemIsFull(final Kind kind) throws Exception {
         nodes.mountSmall(kind);
         makeSparseFiles();
-        nodes.startMaster(TTL);
+        // So long the pages of a write that failed rest.
+        nodes.startMaster(TTL, DISCARD, RELEASE);
         final User reader = nodes.reader();
         final String early = keyOf(0, "early");
         final User before = nodes.writer();
