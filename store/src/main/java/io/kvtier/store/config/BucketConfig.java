@@ -25,7 +25,7 @@ public record BucketConfig(Place place, String credentialsFile, long timeoutMs, 
      */
     public record Place(String endpoint, String region, String bucket, String prefix, String addressing) {
         private static final Pattern BUCKET = Pattern.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
-        private static final Pattern PREFIX = 
+        private static final Pattern PREFIX =
             Pattern.compile("((?!\\.{1,2}/)[A-Za-z0-9._=-]+/)*(?!\\.{1,2}$)[A-Za-z0-9._=-]*");
         private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.\\d+){3}|\\[::1]");
         private static final String AWS = ".amazonaws.com";
@@ -44,8 +44,8 @@ public record BucketConfig(Place place, String credentialsFile, long timeoutMs, 
             require(BUCKET.matcher(bucket).matches(), MasterOption.SNAPSHOT_S3_BUCKET, bucket,
                 "3 to 63 small letters, digits, '.' or '-', the first and last one a letter or digit");
             require(PREFIX.matcher(prefix).matches(), MasterOption.SNAPSHOT_S3_PREFIX, prefix,
-                "letters, digits, '.', '_', '=' or '-', in parts with a '/' between two, none in front, and no part '.' "
-                    + "or '..'");
+                "letters, digits, '.', '_', '=' or '-', in parts with a '/' between two, none in front, "
+                    + "and no part '.' or '..'");
             final URI uri = uri(endpoint, region);
             final String path = uri == null ? null : uri.getRawPath();
             require(uri != null && uri.getHost() != null && uri.getRawUserInfo() == null && uri.getRawQuery() == null

@@ -3,8 +3,8 @@ package io.kvtier.store.snapshot.files;
 import java.io.IOException;
 
 /**
- * A store was not reached, or does not let this process do what it wants: nothing follows from it for what is there. Who
- * looks for a snapshot must not go on with an older one, or with none, as he does when one is damaged.
+ * A store was not reached, or does not let this process do what it wants: nothing follows from it for what is there.
+ * Who looks for a snapshot must not go on with an older one, or with none, as he does when one is damaged.
  */
 public class StoreUnavailableException extends IOException {
     private static final long serialVersionUID = 1;
