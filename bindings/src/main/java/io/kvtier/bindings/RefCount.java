@@ -46,6 +46,23 @@ public final class RefCount implements AutoCloseable {
     }
 
     /**
+     * Takes one more reference for work that a holder has begun: also after the owner has closed, until the last
+     * reference is given back.
+     *
+     * @return false when the handle is released; the caller then must not touch it.
+     */
+    public boolean tryShare() {
+        long now = state.get();
+        while ((now & COUNT_MASK) != 0) {
+            if (state.compareAndSet(now, now + 1)) {
+                return true;
+            }
+            now = state.get();
+        }
+        return false;
+    }
+
+    /**
      * Gives one taken reference back; the last one, once the owner has closed, releases the handle.
      *
      * @throws IllegalStateException when no taken reference is left: the call then changes nothing.

@@ -24,6 +24,32 @@ public class RefCountInterleavingTest {
         return true;
     }
 
+    /** A use in two steps, the second of which its first one carries over the owner's close. */
+    @Operation
+    public boolean share() {
+        if (!count.tryAcquire()) {
+            return false;
+        }
+        final boolean shared = count.tryShare();
+        count.release();
+        if (!shared || releases != 0) {
+            throw new IllegalStateException(shared ? "released under a user" : "refused to a holder");
+        }
+        count.release();
+        return true;
+    }
+
+    /** As by somebody who holds nothing: whether it succeeds is luck, but it must not come back to life. */
+    @Operation
+    public void shareAlone() {
+        if (count.tryShare()) {
+            if (releases != 0) {
+                throw new IllegalStateException("shared after its release");
+            }
+            count.release();
+        }
+    }
+
     @Operation
     public void close() {
         count.close();

@@ -47,6 +47,20 @@ class RefCountTest {
     }
 
     @Test
+    void shouldBeSharedByAHolderAfterTheOwnerHasClosed() {
+        assertTrue(count.tryShare());
+        count.close();
+        assertTrue(count.tryShare());
+        count.release();
+        assertEquals(0, releases.get());
+
+        count.release();
+        assertEquals(1, releases.get());
+        assertFalse(count.tryShare());
+        assertEquals(1, releases.get());
+    }
+
+    @Test
     void shouldReleaseOnceWhenClosedTwice() {
         assertTrue(count.tryAcquire());
         count.close();

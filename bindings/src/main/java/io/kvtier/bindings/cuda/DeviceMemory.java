@@ -68,11 +68,27 @@ public final class DeviceMemory implements AutoCloseable {
      */
     public void retain() {
         if (!references.tryAcquire()) {
-            throw new IllegalStateException(pointer + " is closed");
+            throw closed();
         }
     }
 
-    /** Gives a reference back that {@link #retain()} took. */
+    /**
+     * Takes one more reference for somebody who holds one: a transfer that was begun before the memory was closed is
+     * carried out whole, however many steps it has.
+     *
+     * @throws IllegalStateException when it is closed and nobody holds it.
+     */
+    public void share() {
+        if (!references.tryShare()) {
+            throw closed();
+        }
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException(pointer + " is closed");
+    }
+
+    /** Gives a reference back that {@link #retain()} or {@link #share()} took. */
     public void release() {
         references.release();
     }

@@ -78,7 +78,8 @@ final class BatchEntries {
      * Holds what the next entry uses, or, when one of it is closed, nothing, and gives its room back.
      *
      * @param buffer its memory when that is registered, else null.
-     * @param memory its memory when that is owned and not registered, else null.
+     * @param memory its memory when that is owned and not registered, else null; closed is well as long as the caller
+     *               holds it.
      * @param length its bytes, for which room was taken.
      * @throws IllegalStateException when file or memory is closed.
      */
@@ -90,7 +91,7 @@ final class BatchEntries {
             if (buffer != null) {
                 buffer.retain();
             } else if (memory != null) {
-                memory.retain();
+                memory.share();
             }
         } catch (final IllegalStateException e) {
             if (heldFile) {

@@ -197,10 +197,11 @@ public final class CuFileBatch implements AutoCloseable {
      * @param write        false to read from the file.
      * @param file         the file.
      * @param fileOffset   where in it, in bytes.
-     * @param memory       the memory.
+     * @param memory       the memory; when it is closed, then held by the caller.
      * @param memoryOffset where in it, in bytes.
      * @param length       bytes; more than 0.
      * @return the entry's slot, or {@link #NO_ROOM}.
+     * @throws IllegalStateException when the memory is closed and nobody holds it.
      */
     public int add(final boolean write, final CuFileHandle file, final long fileOffset, final DeviceMemory memory,
         final long memoryOffset, final long length) {

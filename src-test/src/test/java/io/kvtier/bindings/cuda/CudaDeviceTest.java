@@ -174,8 +174,11 @@ class CudaDeviceTest {
             memory.close();
             memory.close();
             assertThrows(IllegalStateException.class, memory::retain);
+            memory.share();
+            memory.release();
             CudaCopies.fill(context, memory.pointer(), (byte) 1);
             memory.release();
+            assertThrows(IllegalStateException.class, memory::share);
         }
     }
 

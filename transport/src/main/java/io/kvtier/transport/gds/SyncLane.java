@@ -1,6 +1,6 @@
 package io.kvtier.transport.gds;
 
-import io.kvtier.alloc.DeviceRegion;
+import io.kvtier.bindings.cuda.DevicePointer;
 import io.kvtier.bindings.cufile.CuFileHandle;
 import io.kvtier.transport.Direction;
 import io.kvtier.transport.IoThreads;
@@ -115,13 +115,9 @@ final class SyncLane implements Lane {
             return write ? handle.write(registered.buffer(), inside, length, offset)
                 : handle.read(registered.buffer(), inside, length, offset);
         }
-        final DeviceRegion region = Registrations.unregistered(slice.region());
-        if (region.memory() != null) {
-            return write ? handle.write(region.memory(), at, length, offset)
-                : handle.read(region.memory(), at, length, offset);
-        }
-        return write ? handle.write(region.pointer().slice(at, length), offset)
-            : handle.read(region.pointer().slice(at, length), offset);
+        // By its address: the slice keeps it, where its owner, who may have closed it meanwhile, would refuse it.
+        final DevicePointer memory = Registrations.unregistered(slice.region()).pointer().slice(at, length);
+        return write ? handle.write(memory, offset) : handle.read(memory, offset);
     }
 
     @Override

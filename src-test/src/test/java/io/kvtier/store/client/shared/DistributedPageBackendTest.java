@@ -13,6 +13,7 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.ManualClock;
 import io.kvtier.kit.PatternBytes;
+import io.kvtier.kit.Threads;
 import io.kvtier.kit.ReferenceXxh64;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
@@ -95,7 +96,7 @@ class DistributedPageBackendTest {
 
     @BeforeEach
     void start() {
-        final PageLayout layout = new PageLayout(folder.toString(), BUCKETS, PAGE, (long) PAGES * PAGE);
+        final PageLayout layout = layout();
         final MasterSettings.Pages off = MasterSettings.Pages.OFF;
         master = new EmbeddedMaster(MasterSettings.embedded(1, 0, 10_000, 0).withPages(new MasterSettings.Pages(layout,
             "c1", 1, 0, false, off.promotion())), clock, new Effects() {
@@ -134,8 +135,11 @@ class DistributedPageBackendTest {
                 after.accept(command);
                 return reply;
             }
-        }, PAGE, new DistributedPageWriter(open), new DistributedDiskReader(
-            new PageLayout(folder.toString(), BUCKETS, PAGE, (long) PAGES * PAGE), open), () -> writeMs);
+        }, PAGE, new DistributedPageWriter(open), new DistributedDiskReader(layout(), open), () -> writeMs);
+    }
+
+    private PageLayout layout() {
+        return new PageLayout(folder.toString(), BUCKETS, PAGE, (long) PAGES * PAGE);
     }
 
     @AfterEach
@@ -391,6 +395,30 @@ class DistributedPageBackendTest {
         assertTrue(results.getFirst().cause().getMessage().contains("time"), results::toString);
         assertEquals(writes, faults.count(Call.WRITE));
         assertEquals(0, allocatedPages());
+    }
+
+    /** Not that nobody needs the value: it would never be offloaded, and nobody would hear why. */
+    @Test
+    void shouldFailWhenTheFileSystemHadItOnlyAfterItsTime() throws IOException {
+        writeMs = 2000;
+        final Item item = item(ObjectKey.of("a"), 10);
+        before = command -> {
+            if (command instanceof PageCommand.NotifyDistributedDiskSuccess) {
+                final long begin = System.nanoTime();
+                Threads.awaitUntil(() -> System.nanoTime() - begin > writeMs * 1_000_000, () -> "no time passes");
+                // Its pages are reaped.
+                master.apply(new PageCommand.UnmountDistributedDisk(ME));
+                master.apply(new PageCommand.MountDistributedDisk(ME, layout()));
+            }
+        };
+        final Result result = backend.store(List.of(item)).getFirst();
+        assertEquals(Outcome.FAILED, result.outcome());
+        assertTrue(result.cause().getMessage().contains("put_start_release_timeout_sec"), result::toString);
+        assertEquals(PageMapping.NONE, mapping(item.key()));
+        before = command -> { };
+        final Item next = item(ObjectKey.of("a"), 10);
+        assertEquals(List.of(Outcome.STORED), outcomes(backend.store(List.of(next))));
+        assertStored(next);
     }
 
     /** Whose files they are is found out first, which may take long; the master names the values again. */

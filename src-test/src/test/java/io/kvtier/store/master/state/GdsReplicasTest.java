@@ -436,6 +436,9 @@ class GdsReplicasTest {
         rig.ping(MasterRig.BOB, "h");
         register(MasterRig.BOB, spec(10, 10, 10));
         assertFalse(rig.exists("b"), "it is Bob's file");
+        // Alive after all, with a copy of the file: it does not take the file back and forth.
+        rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+            new GdsCommand.RegisterGdsStorage(MasterRig.ALICE, spec(10, 10, 10)));
         final long id = rig.apply(new GdsCommand.AdoptGdsReplicas(MasterRig.BOB, List.of(value("a", 5, 0)))).getFirst();
         assertFalse(id == GdsCommand.AdoptGdsReplicas.REFUSED || id == before.getFirst(), () -> "adopted as " + id);
         final ReplicaDescriptor.Gds place =

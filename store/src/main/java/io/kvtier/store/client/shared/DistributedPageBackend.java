@@ -191,7 +191,7 @@ public final class DistributedPageBackend {
             // Once more: another master may have given these pages, of other files.
             requireFiles();
             write(given, until);
-            notifyWritten(given.stream().filter(Pending::isWritten).toList());
+            notifyWritten(given.stream().filter(Pending::isWritten).toList(), until);
         } finally {
             giveBack(given.stream().filter(pending -> pending.result == null
                 || pending.result.outcome() == Outcome.FAILED).toList());
@@ -238,7 +238,7 @@ public final class DistributedPageBackend {
         }
     }
 
-    private void notifyWritten(final List<Pending> written) {
+    private void notifyWritten(final List<Pending> written, final long until) {
         if (written.isEmpty()) {
             return;
         }
@@ -253,13 +253,23 @@ public final class DistributedPageBackend {
         for (int i = 0; i < written.size(); i++) {
             final Item item = written.get(i).item;
             final boolean taken = i < acks.size() && acks.get(i) == Ack.OK;
-            written.get(i).result = new Result(taken ? Outcome.STORED : Outcome.NOT_NEEDED, null);
+            written.get(i).result = taken ? new Result(Outcome.STORED, null) : refused(item, until);
             if (taken) {
                 values.increment();
                 bytes.add(item.size());
                 pages.add(Math.ceilDiv(item.size(), pageBytes));
             }
         }
+    }
+
+    /** Why the master does not take what is durable: it has no use for it, or had given its pages up before. */
+    private Result refused(final Item item, final long until) {
+        if (System.nanoTime() - until <= 0) {
+            return new Result(Outcome.NOT_NEEDED, null);
+        }
+        return new Result(Outcome.FAILED, new StoreException(ErrorCode.FILE_WRITE_FAIL, "the file system had the "
+            + item.size() + " bytes only when the " + writeMs.getAsLong() + " ms were over for which the master keeps "
+            + "pages for a write; look at the file system, or give it more time (put_start_release_timeout_sec)"));
     }
 
     private void giveBack(final List<Pending> failed) {
