@@ -133,7 +133,7 @@ public final class Jvm implements AutoCloseable {
     }
 
     /**
-     * Lets it print so many more lines, stops all its threads wherever they are, which leaves its files as a kill would,
+     * Lets it print so many more lines, stops all its threads wherever they are, which leaves its files as a kill does,
      * and lets it go on afterwards.
      *
      * @param lines after how many, from 1; to end by itself before is a failure.
