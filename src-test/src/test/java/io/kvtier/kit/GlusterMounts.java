@@ -5,7 +5,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -52,10 +51,9 @@ public final class GlusterMounts extends SharedMounts {
         """;
 
     private final ServerProcess brick;
-    private final List<ServerProcess> mounts = new ArrayList<>();
 
-    private GlusterMounts(final Path directory, final ServerProcess brick) {
-        super(directory);
+    private GlusterMounts(final Path directory, final Path data, final ServerProcess brick) {
+        super(directory, data);
         this.brick = brick;
     }
 
@@ -86,14 +84,14 @@ public final class GlusterMounts extends SharedMounts {
         Files.createDirectories(data);
         final int port = freePort();
         final Path volume = Files.writeString(directory.resolve("brick.vol"), BRICK.formatted(data, port));
-        final GlusterMounts made = new GlusterMounts(directory, new ServerProcess(directory.resolve("brick.out"),
-            List.of("glusterfsd", "--no-daemon", "-f", volume.toString(), "-l", directory + "/brick.log", "-p",
-                directory + "/brick.pid")));
+        final GlusterMounts made = new GlusterMounts(directory, data,
+            new ServerProcess(directory.resolve("brick.out"), List.of("glusterfsd", "--no-daemon", "-f",
+                volume.toString(), "-l", directory + "/brick.log", "-p", directory + "/brick.pid")));
         try {
             made.createFolders(List.of("first", "second"));
             Files.writeString(directory.resolve("client.vol"), CLIENT.formatted(port));
-            made.mount(made.first());
-            made.mount(made.second());
+            made.mountServed(made.first());
+            made.mountServed(made.second());
             return made;
         } catch (final IOException | RuntimeException | AssertionError e) {
             made.close();
@@ -101,15 +99,23 @@ public final class GlusterMounts extends SharedMounts {
         }
     }
 
-    private void mount(final Path at) throws IOException {
-        final ServerProcess process = new ServerProcess(at.resolveSibling(at.getFileName() + ".out"),
-            List.of("glusterfs", "--no-daemon", "--direct-io-mode=disable", "-f", directory() + "/client.vol", "-l",
-                at + ".log", "-p", at + ".pid", at.toString()));
-        mounts.add(process);
-        awaitMounted(at, process);
+    @Override
+    void mountServed(final Path at) throws IOException {
+        final ServerProcess process = mount(at);
         // A mount that has not reached the brick yet refuses what is asked of it.
         Threads.awaitUntil(() -> Files.isDirectory(at) && at.toFile().list() != null,
             () -> process.failure("does not serve " + at));
+    }
+
+    @Override
+    List<String> mountCommand(final Path at, final Path log) {
+        return List.of("glusterfs", "--no-daemon", "--direct-io-mode=disable", "-f", directory() + "/client.vol", "-l",
+            log + ".log", "-p", log + ".pid", at.toString());
+    }
+
+    @Override
+    long leftWhenFull() {
+        return 0;
     }
 
     /** Nobody takes it meanwhile who names none. */
@@ -121,15 +127,18 @@ public final class GlusterMounts extends SharedMounts {
     }
 
     @Override
+    void roomChanged() {
+        // It asks the file system of the brick each time.
+    }
+
+    @Override
     public void killServer() {
         brick.kill();
     }
 
     @Override
     public void close() {
-        unmount(first());
-        unmount(second());
-        mounts.forEach(ServerProcess::close);
+        unmountAll();
         brick.close();
     }
 }

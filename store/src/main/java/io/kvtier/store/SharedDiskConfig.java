@@ -14,11 +14,13 @@ import java.util.Objects;
  * @param fileSystem  by what they are read and written.
  * @param healthCheck whether a store looks at the file system before it uses it, and is not opened where it will not
  *                    do.
+ * @param readOnly    whether values there are read only: the mount need not be writable then, and what memory of this
+ *                    client has no room for does not go there.
  */
-public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean healthCheck) {
+public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean healthCheck, boolean readOnly) {
     /** No shared disk. */
     public static final SharedDiskConfig NONE = new SharedDiskConfig(null, SharedDiskVariables.DEFAULT.fileSystem(),
-        SharedDiskVariables.DEFAULT.healthCheck());
+        SharedDiskVariables.DEFAULT.healthCheck(), SharedDiskVariables.DEFAULT.readOnly());
 
     /**
      * Validates.
@@ -36,7 +38,8 @@ public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean
      * @return settings.
      */
     public static SharedDiskConfig of(final SharedDiskVariables variables) {
-        return new SharedDiskConfig(variables.layout(), variables.fileSystem(), variables.healthCheck());
+        return new SharedDiskConfig(variables.layout(), variables.fileSystem(), variables.healthCheck(),
+            variables.readOnly());
     }
 
     /**
@@ -74,7 +77,7 @@ public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean
     public SharedDiskConfig in(final String rootDir, final int buckets, final long pageBytes, final long bucketBytes) {
         try {
             return new SharedDiskConfig(new PageLayout(rootDir, buckets, pageBytes, bucketBytes), fileSystem,
-                healthCheck);
+                healthCheck, readOnly);
         } catch (final IllegalArgumentException e) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, e.getMessage(), e);
         }
@@ -87,7 +90,7 @@ public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean
      * @return changed settings.
      */
     public SharedDiskConfig withFileSystem(final FileSystem means) {
-        return new SharedDiskConfig(layout, means, healthCheck);
+        return new SharedDiskConfig(layout, means, healthCheck, readOnly);
     }
 
     /**
@@ -97,6 +100,16 @@ public record SharedDiskConfig(PageLayout layout, FileSystem fileSystem, boolean
      * @return changed settings.
      */
     public SharedDiskConfig withHealthCheck(final boolean look) {
-        return new SharedDiskConfig(layout, fileSystem, look);
+        return new SharedDiskConfig(layout, fileSystem, look, readOnly);
+    }
+
+    /**
+     * For reading alone, or for both.
+     *
+     * @param only whether values there are read only.
+     * @return changed settings.
+     */
+    public SharedDiskConfig withReadOnly(final boolean only) {
+        return new SharedDiskConfig(layout, fileSystem, healthCheck, only);
     }
 }

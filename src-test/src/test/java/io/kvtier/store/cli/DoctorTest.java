@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -365,6 +366,14 @@ final class DoctorTest {
         for (final String name : List.of("folder", "writable", "cluster", "direct_io", "room", "open_files")) {
             expect("shared_disk_" + name, Finding.State.OK, "", "");
         }
+        machine.environment.put("MOONCAKE_DISTRIBUTED_READ_ONLY", "1");
+        expect("shared_disk_cluster", Finding.State.BROKEN, "a client that writes makes",
+            "before those that only read");
+        expect("shared_disk_direct_io", Finding.State.LIMITED, "no file of the shared disk is there", "that writes");
+        final Set<String> names =
+            MadeUpMachine.findings(machine.doctor("--json", "--dir", dir.toString())).keySet();
+        assertFalse(names.contains("shared_disk_writable") || names.contains("shared_disk_room"), names::toString);
+        machine.environment.remove("MOONCAKE_DISTRIBUTED_READ_ONLY");
         Files.writeString(shared.resolve("kvtier.cluster"), "?");
         expect("shared_disk_cluster", Finding.State.BROKEN, "kvtier.cluster", "another folder");
         machine.file("/proc/self/limits", MadeUpMachine.GOOD_LIMITS.replace("20000", "1000 "));

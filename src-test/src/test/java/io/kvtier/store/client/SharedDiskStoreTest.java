@@ -11,6 +11,7 @@ import io.kvtier.kit.CallerMemory;
 import io.kvtier.kit.CallerMemory.Kind;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.Mounts;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.SimulatedBuffers;
 import io.kvtier.kit.SimulatedDevices;
@@ -50,6 +51,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -120,7 +123,7 @@ class SharedDiskStoreTest {
     }
 
     private SharedDiskConfig shared() {
-        return new SharedDiskConfig(layout(), FileSystem.POSIX, true);
+        return new SharedDiskConfig(layout(), FileSystem.POSIX, true, false);
     }
 
     private ConnectedStore reader() {
@@ -256,6 +259,97 @@ class SharedDiskStoreTest {
             assertThrows(StoreException.class, () -> ConnectedStore.open(config, StoreHooks.SYSTEM, link));
         assertEquals(ErrorCode.FILE_OPEN_FAIL, refusal.code(), refusal.getMessage());
         assertTrue(refusal.getMessage().contains("c1"), refusal.getMessage());
+    }
+
+    /** The folder of another host, where something else is mounted, or nothing. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldRefuseAClientThatHasAnotherVolumeThanTheOthers(final boolean marked) throws IOException {
+        final ConnectedStore first = reader();
+        final UUID theirs = ClusterMarker.read(folder).volume();
+        final Path marker = folder.resolve(ClusterMarker.FILE_NAME);
+        Files.delete(marker);
+        final UUID mine = marked ? ClusterMarker.claim(folder, "c1").volume() : null;
+
+        final StoreException refusal = assertThrows(StoreException.class, this::reader);
+        assertTrue(refusal.getMessage().contains("volume " + theirs), refusal.getMessage());
+        assertTrue(refusal.getMessage().contains(marked ? "volume " + mine : "has no kvtier.cluster"),
+            refusal.getMessage());
+        assertEquals(marked, Files.exists(marker), "none is made");
+        assertEquals(0, first.stats().objects());
+    }
+
+    /** Where it is elsewhere than the others, it would say that their right bytes are wrong. */
+    @Test
+    void shouldReadNothingThereWhileTheMasterRefusesItsVolume() {
+        final ConnectConfig config = cluster.config().sharedDisk(shared()).build();
+        final FaultyLink link = new FaultyLink(config);
+        final AtomicBoolean elsewhere = new AtomicBoolean();
+        final AtomicInteger refused = new AtomicInteger();
+        link.fault(new FaultyLink.Fault() {
+            @Override
+            public <R> R apply(final FaultyLink.Exchange<R> exchange) {
+                if (exchange.command() instanceof MountDistributedDisk && elsewhere.get()) {
+                    refused.incrementAndGet();
+                    throw new StoreException(ErrorCode.INVALID_PARAMS, "another volume");
+                }
+                return exchange.pass();
+            }
+        });
+        try (ConnectedStore store = ConnectedStore.open(config, StoreHooks.SYSTEM, link)) {
+            elsewhere.set(true);
+            cluster.restartMaster(settings(layout()));
+            // The second time it tries what it was refused the first time.
+            Threads.awaitUntil(() -> refused.get() > 1, refused::get);
+            leave(VALUE);
+            assertEquals(GetOutcome.MISS, store.get(KEY, MemorySegment.ofArray(new byte[SIZE])));
+            assertEquals(List.of(ReplicaType.DISTRIBUTED_DISK), tiers(store, KEY), "the others read it");
+            elsewhere.set(false);
+            Threads.awaitUntil(() -> store.getBytes(KEY).isPresent(), () -> tiers(store, KEY));
+            assertArrayEquals(VALUE, get(store, KEY, SIZE));
+        }
+    }
+
+    /** Files that are there under the same names, of an earlier time, or of another cluster. */
+    @Test
+    void shouldNotTellTheMasterOfWrongBytesWhereAnotherFileSystemIsMounted() throws IOException {
+        leave(VALUE);
+        final ConnectedStore reader = reader();
+        final DistributedDisk place = place(reader);
+        final Path away = Files.move(folder, temporary.resolve("away"));
+        Files.createDirectory(folder);
+        ClusterMarker.claim(folder, "c1");
+        Files.write(Path.of(place.filePath()), new byte[(int) BUCKET]);
+
+        assertEquals(GetOutcome.MISS, reader.get(KEY, MemorySegment.ofArray(new byte[SIZE])));
+        assertEquals(List.of(ReplicaType.DISTRIBUTED_DISK), tiers(reader, KEY), "the others read it");
+        assertEquals(0, reader.stats().unreadable().checksumMismatches());
+        assertEquals(1, reader.stats().sharedDisk().reads().failures());
+
+        Files.move(folder, temporary.resolve("wrong"));
+        Files.move(away, folder);
+        assertArrayEquals(VALUE, get(reader, KEY, SIZE));
+    }
+
+    @Test
+    void shouldReadWhereNothingCanBeWritten() throws Exception {
+        leave(VALUE);
+        try (Mounts mount = Mounts.readOnly(folder, folder)) {
+            final StoreException refusal = assertThrows(StoreException.class, this::reader);
+            assertTrue(refusal.getMessage().contains("EROFS")
+                && refusal.getMessage().contains("MOONCAKE_DISTRIBUTED_READ_ONLY"), refusal.getMessage());
+            try (ConnectedStore reader = cluster.join(config -> config.memoryBytes(1 << 20)
+                .sharedDisk(shared().withReadOnly(true)))) {
+                assertArrayEquals(VALUE, get(reader, KEY, SIZE), mount.at().toString());
+                final byte[] part = new byte[10];
+                assertTrue(reader.getRangeBatch(List.of(new Store.Part(KEY, 3,
+                    List.of(MemorySegment.ofArray(part))))).getFirst().orThrow().hit());
+                assertArrayEquals(Arrays.copyOfRange(VALUE, 3, 13), part);
+                put(reader, key(1), VALUE);
+                assertArrayEquals(VALUE, reader.getBytes(key(1)).orElseThrow(), "in its memory");
+                assertEquals(0, reader.stats().sharedDisk().writes().failures());
+            }
+        }
     }
 
     @Test

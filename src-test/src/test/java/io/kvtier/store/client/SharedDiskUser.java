@@ -5,6 +5,7 @@ import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.StoreStats;
 import io.kvtier.store.ValueInfo;
 import io.kvtier.store.client.engine.StoreHooks;
 import java.io.BufferedReader;
@@ -44,6 +45,9 @@ final class SharedDiskUser {
     }
 
     private static String answer(final Store store, final String[] words) {
+        if (words[0].equals("writes")) {
+            return writes(store.stats().sharedDisk().writes());
+        }
         final ObjectKey key = ObjectKey.of(words[1]);
         try {
             return switch (words[0]) {
@@ -56,6 +60,11 @@ final class SharedDiskUser {
         } catch (final StoreException e) {
             return e.code().toString();
         }
+    }
+
+    /** Values that did not get there, and those of them whose pages were given back. */
+    private static String writes(final StoreStats.SharedWrites writes) {
+        return writes.failures() + " " + writes.leaksPrevented();
     }
 
     private static byte[] content(final String[] words) {

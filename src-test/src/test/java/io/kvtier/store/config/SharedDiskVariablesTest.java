@@ -36,7 +36,8 @@ class SharedDiskVariablesTest {
     @Test
     void shouldTakeTheDefaultsForWhatIsNotSaid() {
         assertEquals(new SharedDiskVariables(
-            new PageLayout("/mnt/3fs/mooncake", 256, 65_536, 4_294_967_296L), FileSystem.HF3FS, true), read());
+            new PageLayout("/mnt/3fs/mooncake", 256, 65_536, 4_294_967_296L), FileSystem.HF3FS, true,
+            false), read());
     }
 
     @ParameterizedTest
@@ -49,9 +50,10 @@ class SharedDiskVariablesTest {
 
     @Test
     void shouldReadEachVariable() {
-        assertEquals(new SharedDiskVariables(new PageLayout("/x/y", 4096, 4096, 8192), FileSystem.POSIX, false),
+        assertEquals(new SharedDiskVariables(new PageLayout("/x/y", 4096, 4096, 8192), FileSystem.POSIX, false,
+            true),
             read("ROOT_DIR", "/x/y/", "FS_TYPE", "posix", "BUCKET_COUNT", "4096", "PAGE_SIZE", "4096",
-                "BUCKET_SIZE", "8192", "HEALTH_CHECK", "0"));
+                "BUCKET_SIZE", "8192", "HEALTH_CHECK", "0", "READ_ONLY", "1"));
         assertEquals(1, read("BUCKET_COUNT", "1").layout().buckets());
         assertEquals(1L << 30, read("PAGE_SIZE", "1073741824").layout().pageBytes());
         assertEquals(FileSystem.HF3FS, read("FS_TYPE", "hf3fs").fileSystem());

@@ -240,7 +240,7 @@ class MasterMetricsTest {
     @Test
     void shouldShowThePagesOfEachSharedFile() throws IOException {
         final PageLayout layout = new PageLayout("/mnt/m", 2, 4096, 12_288);
-        master.apply(new PageCommand.MountDistributedDisk(CLIENT, layout));
+        master.apply(new PageCommand.MountDistributedDisk(CLIENT, layout, null, false));
         final PutStartReply.Started started = (PutStartReply.Started) master.apply(
             new ObjectCommand.PutStart(CLIENT, 1, KEY, 8193, PutOptions.DEFAULT, false));
         master.apply(new ObjectCommand.PutEnd(CLIENT, KEY, started.version(), ObjectCommand.Scope.ALL, false, 0));

@@ -91,7 +91,9 @@ final class PageTier {
         if (!used) {
             return;
         }
-        world.network().call(client, new MountDistributedDisk(client.id(), SharedFiles.LAYOUT), 1, answer -> {
+        final MountDistributedDisk mount =
+            new MountDistributedDisk(client.id(), SharedFiles.LAYOUT, SharedFiles.VOLUME, false);
+        world.network().call(client, mount, 1, answer -> {
             if (of != client.incarnation()) {
                 return;
             }

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.function.Consumer;
 
 /**
@@ -28,6 +29,8 @@ final class SharedFiles {
     static final int PAGE_UNITS = 2;
     static final int BUCKETS = 2;
     static final int PAGES = 8;
+    /** What all clients find there. */
+    static final UUID VOLUME = new UUID(7, 7);
     static final PageLayout LAYOUT = new PageLayout("/mnt/shared", BUCKETS, (long) PAGE_UNITS * SimulatedClient.UNIT,
         (long) PAGES * PAGE_UNITS * SimulatedClient.UNIT);
     private static final int ZOMBIE_ONE_IN = 250;

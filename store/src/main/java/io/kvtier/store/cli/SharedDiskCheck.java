@@ -50,7 +50,8 @@ final class SharedDiskCheck {
     private List<Finding> looked(final SharedDiskVariables wanted) {
         try (FileSystemAdapter files = SharedFileSystems.open(wanted.fileSystem(), FileOpener.POSIX,
             () -> TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true))))) {
-            return SharedDiskHealth.look(wanted.layout(), files, host()).stream().map(SharedDiskCheck::shown).toList();
+            return SharedDiskHealth.look(wanted.layout(), files, host(), wanted.readOnly()).stream()
+                .map(SharedDiskCheck::shown).toList();
         }
     }
 

@@ -16,8 +16,9 @@ import java.util.function.LongPredicate;
  *                    files are and how they are divided.
  * @param fileSystem  {@link #FS_TYPE}: by what they are read and written.
  * @param healthCheck {@link #HEALTH_CHECK}: whether a store looks at the file system before it uses it.
+ * @param readOnly    {@link #READ_ONLY}: whether a store only reads there.
  */
-public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, boolean healthCheck) {
+public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, boolean healthCheck, boolean readOnly) {
     /** Whether there is a shared disk; without it the others are not looked at. */
     public static final String PAGE_MODE = "MOONCAKE_DISTRIBUTED_PAGE_MODE";
     /** The folder that all hosts mount. */
@@ -32,10 +33,13 @@ public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, bool
     public static final String BUCKET_SIZE = "MOONCAKE_DISTRIBUTED_BUCKET_SIZE";
     /** Whether the file system is looked at first. */
     public static final String HEALTH_CHECK = "MOONCAKE_DISTRIBUTED_HEALTH_CHECK";
+    /** Whether values are only read there. */
+    public static final String READ_ONLY = "MOONCAKE_DISTRIBUTED_READ_ONLY";
 
     /** What holds where nothing else is said, once {@link #PAGE_MODE} is. */
     public static final SharedDiskVariables DEFAULT =
-        new SharedDiskVariables(new PageLayout("/mnt/3fs/mooncake", 256, 64L << 10, 4L << 30), FileSystem.HF3FS, true);
+        new SharedDiskVariables(new PageLayout("/mnt/3fs/mooncake", 256, 64L << 10, 4L << 30), FileSystem.HF3FS, true,
+            false);
 
     private static final long LEAST_PAGE_BYTES = ReplicaDescriptor.DistributedDisk.UNIT_BYTES;
     private static final String WITHOUT = "; or set " + PAGE_MODE + " to false";
@@ -80,7 +84,8 @@ public record SharedDiskVariables(PageLayout layout, FileSystem fileSystem, bool
             "a positive multiple of " + PAGE_SIZE + ", which is " + page + ", in bytes, at most "
                 + PageLayout.MAX_BUCKET_BYTES);
         return Optional.of(new SharedDiskVariables(layout(environment, (int) buckets, page, bytes),
-            fileSystem(environment), GdsVariables.flag(environment, HEALTH_CHECK, DEFAULT.healthCheck)));
+            fileSystem(environment), GdsVariables.flag(environment, HEALTH_CHECK, DEFAULT.healthCheck),
+            GdsVariables.flag(environment, READ_ONLY, DEFAULT.readOnly)));
     }
 
     /** The numbers are right by then; what is wrong is wrong with the folder. */

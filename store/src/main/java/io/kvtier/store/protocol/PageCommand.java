@@ -17,15 +17,20 @@ import java.util.UUID;
  */
 public sealed interface PageCommand<R> extends Command<R> {
     /**
-     * Says that a client reads and writes the shared files: from here on it is given offload tasks and promotions.
-     * Repeated, it changes nothing. Refused with UNAVAILABLE_IN_CURRENT_MODE when the master has no page mode, with
-     * INVALID_PARAMS when its layout is another one, and with UNAVAILABLE_IN_CURRENT_STATUS from a client that was
-     * taken for dead, until it has pinged.
+     * Says that a client reads the shared files, and writes them unless it says that it does not: from here on it is
+     * given promotions, and who writes offload tasks. Repeated, it changes nothing. Refused with
+     * UNAVAILABLE_IN_CURRENT_MODE when the master has no page mode, with INVALID_PARAMS when its layout is another one
+     * or it is at another volume than the others, and with UNAVAILABLE_IN_CURRENT_STATUS from a client that was taken
+     * for dead, until it has pinged.
      *
      * @param clientId the client.
      * @param layout   its settings.
+     * @param volume   which folder of which file system it has found there, by the marker beside the files; null when
+     *                 it has not looked, or there is no marker yet. It says so again when it knows.
+     * @param readOnly whether it writes nothing there.
      */
-    record MountDistributedDisk(UUID clientId, PageLayout layout) implements PageCommand<DistributedDiskTerms> {
+    record MountDistributedDisk(UUID clientId, PageLayout layout, UUID volume, boolean readOnly)
+        implements PageCommand<DistributedDiskTerms> {
     }
 
     /**
@@ -34,8 +39,10 @@ public sealed interface PageCommand<R> extends Command<R> {
      * @param clusterId what the cluster is called; stands in the marker file beside them.
      * @param writeMs   milliseconds after which nothing may be written any more to pages that were allocated, counted
      *                  from before they were asked for. The master gives them to others no earlier.
+     * @param volume    which folder of which file system the values lie in; null while nobody has said so. A client
+     *                  that finds no marker there is elsewhere, and makes none.
      */
-    record DistributedDiskTerms(String clusterId, long writeMs) {
+    record DistributedDiskTerms(String clusterId, long writeMs, UUID volume) {
     }
 
     /**

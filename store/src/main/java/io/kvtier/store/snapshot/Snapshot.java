@@ -25,6 +25,7 @@ public record Snapshot(SnapshotHead head, List<SavedObject> objects) {
         rows.forEach(row -> byKey.merge(row.key(), row, SavedObject::with));
         head.away().forEach(row -> byKey.merge(row.key(), row, SavedObject::with));
         return new Snapshot(new SnapshotHead(head.term(), head.lastVersion(), head.lastReplicaId(), head.segments(),
-            head.files(), head.tenants(), head.tasks(), head.removals(), List.of()), List.copyOf(byKey.values()));
+            head.files(), head.tenants(), head.tasks(), head.removals(), List.of(), head.sharedVolume()),
+            List.copyOf(byKey.values()));
     }
 }

@@ -20,6 +20,16 @@ public interface FileOpener {
     BlockFile open(String path, OpenMode mode);
 
     /**
+     * The same files, opened for reading only whatever is asked for: what is written to them fails, and none is made.
+     * For file systems that cannot be written to.
+     *
+     * @return an opener.
+     */
+    default FileOpener readOnly() {
+        return new ReadOnlyFiles(this);
+    }
+
+    /**
      * The names of the files that this opens, as who opens them changes them.
      *
      * @return the system's, unless a test has others.

@@ -93,7 +93,7 @@ class EnginesTest {
         "{'transports': {'io_uring': {'enable': false}}}    | posix",
         "{'transports': {'gds': {'enable': true}}}          | io_uring posix"})
     void shouldReadSharedFilesByRingsUnlessTheVariableSaysNo(final String variable, final String files) {
-        try (TransferEngine engine = Engines.connected(hooks(variable), PLAIN).sharedFiles()) {
+        try (TransferEngine engine = Engines.connected(hooks(variable), PLAIN).sharedFiles(FileOpener.POSIX)) {
             assertEquals(kinds(files), kinds(engine));
         }
     }

@@ -115,7 +115,7 @@ class DistributedPageBackendTest {
             SegmentCommand.Medium.MEMORY, 1L << 30, PAGE, SegmentAddress.local(new UUID(9, 9)), true)));
         for (final UUID client : List.of(ME, OTHER)) {
             master.apply(new SegmentCommand.Ping(client, "c", "host", ""));
-            master.apply(new PageCommand.MountDistributedDisk(client, layout));
+            master.apply(new PageCommand.MountDistributedDisk(client, layout, null, false));
         }
         files = new PosixFileSystem(new FaultyFiles(faults), TransferEngine.open(TransferConfig.DEFAULT,
             List.of(new PosixTransport(new FaultyFiles(faults), 1, true))));
@@ -408,7 +408,7 @@ class DistributedPageBackendTest {
                 Threads.awaitUntil(() -> System.nanoTime() - begin > writeMs * 1_000_000, () -> "no time passes");
                 // Its pages are reaped.
                 master.apply(new PageCommand.UnmountDistributedDisk(ME));
-                master.apply(new PageCommand.MountDistributedDisk(ME, layout()));
+                master.apply(new PageCommand.MountDistributedDisk(ME, layout(), null, false));
             }
         };
         final Result result = backend.store(List.of(item)).getFirst();

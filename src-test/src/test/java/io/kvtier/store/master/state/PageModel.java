@@ -98,7 +98,7 @@ final class PageModel {
 
     private void mount(final UUID client) {
         rig.ping(client, "");
-        rig.apply(new PageCommand.MountDistributedDisk(client, PageRig.LAYOUT));
+        rig.apply(new PageCommand.MountDistributedDisk(client, PageRig.LAYOUT, null, false));
     }
 
     private ObjectKey key() {

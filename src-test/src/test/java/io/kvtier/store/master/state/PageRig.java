@@ -56,8 +56,8 @@ final class PageRig implements AutoCloseable {
     }
 
     void mount(final UUID client) {
-        assertEquals(new PageCommand.DistributedDiskTerms("blue", MasterRig.RELEASE_MS),
-            rig.apply(new PageCommand.MountDistributedDisk(client, LAYOUT)));
+        assertEquals(new PageCommand.DistributedDiskTerms("blue", MasterRig.RELEASE_MS, null),
+            rig.apply(new PageCommand.MountDistributedDisk(client, LAYOUT, null, false)));
     }
 
     PageAllocation allocate(final UUID client, final String key, final long version, final long size,

@@ -96,6 +96,25 @@ class PageSnapshotTest {
         }
     }
 
+    /** One that is sent there before that finds no room, and would never be tried again. */
+    @Test
+    void shouldTakeNothingToTheFilesBeforeTheyAreOpen() {
+        final MasterSettings atPut =
+            MasterRig.settings().withPages(PageRig.pages(1, 0, true, new MasterSettings.Promotion(false, 2, 10)));
+        try (MasterRig rig = MasterRig.restored(atPut, snapshot(), WAIT_MS)) {
+            rig.memory(ALICE, "alice", 256 * PAGE);
+            rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT, null, false));
+            rig.put(ALICE, "early", PAGE);
+            assertEquals(List.of(), rig.fetch(ALICE));
+            rig.passAlive(MasterRig.RELEASE_MS + MasterRig.LEASE_MS);
+            rig.put(ALICE, "late", PAGE);
+            assertEquals(List.of("late"), rig.fetch(ALICE).stream().map(task -> task.key().key()).toList());
+            rig.evict(1, 1);
+            assertEquals(List.of("early", "late"), rig.fetch(ALICE).stream().map(task -> task.key().key()).sorted()
+                .toList(), "it goes there when its memory is wanted");
+        }
+    }
+
     /** The pages of values that were removed after the restore are those of others by the next snapshot. */
     @Test
     void shouldBeginWithASnapshotOfPagesThatAnotherValueHasNow() {
@@ -105,7 +124,7 @@ class PageSnapshotTest {
             rig.remove("d", true);
             rig.memory(ALICE, "alice", 256 * PAGE);
             rig.advance(MasterRig.RELEASE_MS + MasterRig.LEASE_MS);
-            rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT));
+            rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT, null, false));
             for (int i = 0; i < PageRig.BUCKETS * PageRig.PAGES; i++) {
                 final long version = rig.put(ALICE, "new" + i, PAGE);
                 final var pages = rig.apply(new PageCommand.AllocateDistributedPage(ALICE,

@@ -315,7 +315,7 @@ class PagesTest {
             rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, new PageCommand.AllocateDistributedPage(ALICE,
                 new PageRequest(MasterRig.key("g"), version, PAGE, 0)));
             rig.assertRefused(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
-                new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT));
+                new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT, null, false));
             pages.allocated(BOB, "g", version, PAGE);
             rig.advance(RELEASE_MS + LEASE_MS);
             assertEquals(1, pages.usedPages());
@@ -456,7 +456,7 @@ class PagesTest {
         try (PageRig pages = new PageRig()) {
             final PageLayout other = new PageLayout("/mnt/n", PageRig.BUCKETS, 2 * PAGE, PageRig.PAGES * PAGE);
             final StoreException refusal = assertThrows(StoreException.class,
-                () -> pages.rig.apply(new PageCommand.MountDistributedDisk(CAROL, other)));
+                () -> pages.rig.apply(new PageCommand.MountDistributedDisk(CAROL, other, null, false)));
             assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
             assertTrue(refusal.getMessage().contains("folder /mnt/n instead of /mnt/m, page size 8192 instead of 4096"),
                 refusal.getMessage());
@@ -489,7 +489,7 @@ class PagesTest {
         try (MasterRig rig = new MasterRig()) {
             assertEquals(List.of(), rig.apply(new PageCommand.DistributedBuckets()));
             final StoreException refusal = assertThrows(StoreException.class,
-                () -> rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT)));
+                () -> rig.apply(new PageCommand.MountDistributedDisk(ALICE, PageRig.LAYOUT, null, false)));
             assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_MODE, refusal.code());
             assertTrue(refusal.getMessage().contains("distributed_page_mode"), refusal.getMessage());
             assertEquals(0, rig.stats().pages().capacity());

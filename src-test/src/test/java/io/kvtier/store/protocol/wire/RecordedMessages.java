@@ -502,10 +502,14 @@ final class RecordedMessages {
     }
 
     private void promotions() {
-        row(135, new MountDistributedDisk(CLIENT, new PageLayout("/m", 256, 1 << 16, 1L << 32)),
-            "95 92 01 02 a22f6d cd0100 ce00010000 cf0000000100000000",
-            new DistributedDiskTerms("kv", 600_000),
-            "92 a26b76 ce000927c0");
+        row(135, new MountDistributedDisk(CLIENT, new PageLayout("/m", 256, 1 << 16, 1L << 32), FILE, true),
+            "97 92 01 02 a22f6d cd0100 ce00010000 cf0000000100000000 92 03 04 c3",
+            new DistributedDiskTerms("kv", 600_000, FILE),
+            "93 a26b76 ce000927c0 92 03 04");
+        row(135, new MountDistributedDisk(CLIENT, new PageLayout("/m", 256, 1 << 16, 1L << 32), null, false),
+            "97 92 01 02 a22f6d cd0100 ce00010000 cf0000000100000000 c0 c2",
+            new DistributedDiskTerms("kv", 600_000, null),
+            "93 a26b76 ce000927c0 c0");
         row(136, new UnmountDistributedDisk(CLIENT),
             "91 92 01 02",
             Ack.STALE,

@@ -30,7 +30,9 @@ import io.kvtier.store.protocol.ObjectCommand.ReadStart;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.OffloadTask;
 import io.kvtier.store.protocol.PageCommand.AllocateDistributedPage;
+import io.kvtier.store.protocol.PageCommand.DistributedDiskTerms;
 import io.kvtier.store.protocol.PageCommand.FreeDistributedPage;
+import io.kvtier.store.protocol.PageCommand.MountDistributedDisk;
 import io.kvtier.store.protocol.PageCommand.PageRelease;
 import io.kvtier.store.protocol.PageCommand.PageRequest;
 import io.kvtier.store.protocol.PutStartReply;
@@ -41,6 +43,7 @@ import io.kvtier.store.protocol.TaskCommand.Kind;
 import io.kvtier.store.protocol.TaskCommand.ReplicationEnd;
 import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.protocol.wire.RecordedMessages.Row;
+import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
@@ -281,6 +284,17 @@ class WireRecordedTest {
             codec.readRequest(128, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 ce00011170")).command());
         assertEquals(new FreeDistributedPage(new UUID(1, 2), new PageRelease(ObjectKey.of("k1"), 3, 10, true)),
             codec.readRequest(130, RecordedMessages.bytes("92 92 01 02 94 a0 a26b31 03 0a")).command());
+    }
+
+    /** A client that says nothing of where it is, and writes; a master that does not know. */
+    @Test
+    void shouldReadTheMountOfSharedFilesOfAnOlderWriter() {
+        final MountDistributedDisk older =
+            new MountDistributedDisk(new UUID(1, 2), new PageLayout("/m", 256, 1 << 16, 1L << 32), null, false);
+        assertEquals(new Request<>(older, 0), codec.readRequest(135, RecordedMessages.bytes(
+            "95 92 01 02 a22f6d cd0100 ce00010000 cf0000000100000000")));
+        assertEquals(new DistributedDiskTerms("kv", 600_000, null),
+            codec.readReply(older, RecordedMessages.bytes("92 a26b76 ce000927c0")));
     }
 
     /** A layout with a relative folder, no files, pages of three sizes that cannot be, and files of half a page. */

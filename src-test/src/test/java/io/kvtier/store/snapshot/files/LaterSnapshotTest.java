@@ -89,7 +89,8 @@ class LaterSnapshotTest {
     void shouldPassOverWhatALaterVersionHasAdded() throws IOException {
         header();
         chunk(200, 3, rows -> rows.text("no rows at all").number(1).flag(false));
-        chunk(1, 1, row -> row.array(6).number(1000).number(7).number(8).number(9).number(10).text("more"));
+        chunk(1, 1, row -> row.array(7).number(1000).number(7).number(8).number(9).number(10).uuid(CLIENT)
+            .text("more"));
         chunk(2, 1, row -> row.array(10).number(0).uuid(CLIENT).uuid(CLIENT).text("n").text("h").text("TAPE")
             .number(4096).number(4096).text("e").bytes(new byte[16]));
         chunk(5, 1, row -> row.array(9).number(1).text("COPY").text("").text("k").text("s").array(0).uuid(CLIENT)
@@ -102,6 +103,7 @@ class LaterSnapshotTest {
         final SnapshotArchive.Found found = found();
         assertEquals(List.of(), found.refused());
         final Snapshot snapshot = found.best().snapshot();
+        assertEquals(CLIENT, snapshot.head().sharedVolume());
         assertEquals(List.of(), snapshot.head().segments());
         assertEquals(List.of(), snapshot.head().tasks().tasks());
         final MessageWriter strange = new MessageWriter();

@@ -45,6 +45,11 @@ final class SnapshotSamples {
     }
 
     static SnapshotHead head() {
+        return inVolume(new UUID(9, 10));
+    }
+
+    /** With shared files there; null for none. */
+    static SnapshotHead inVolume(final UUID volume) {
         final long[] versions = new long[1024];
         versions[0] = 5;
         versions[1023] = LAST_VERSION;
@@ -62,7 +67,8 @@ final class SnapshotSamples {
                     TaskStatus.PENDING, ""))), 3,
                 List.of(new DrainInfo(2, List.of("memory"), DrainStatus.SUCCEEDED, 5, 1, 0))),
             new SavedRemovals(1 << 20, List.of(new SavedRemovals.Page(17, versions)),
-                List.of(new SavedRemovals.Matching("", "", 4), new SavedRemovals.Matching("t", "a.*", 6))), List.of());
+                List.of(new SavedRemovals.Matching("", "", 4), new SavedRemovals.Matching("t", "a.*", 6))), List.of(),
+            volume);
     }
 
     static List<SavedObject> objects() {
@@ -96,6 +102,6 @@ final class SnapshotSamples {
     static SnapshotHead ofTerm(final long term) {
         final SnapshotHead head = head();
         return new SnapshotHead(term, head.lastVersion(), head.lastReplicaId(), head.segments(), head.files(),
-            head.tenants(), head.tasks(), head.removals(), head.away());
+            head.tenants(), head.tasks(), head.removals(), head.away(), head.sharedVolume());
     }
 }

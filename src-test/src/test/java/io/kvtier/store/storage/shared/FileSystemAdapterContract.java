@@ -2,6 +2,7 @@ package io.kvtier.store.storage.shared;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -344,6 +345,17 @@ abstract class FileSystemAdapterContract {
     void shouldKnowTheRoomThatIsLeft() throws IOException {
         final long free = files.freeBytes(folder.toString());
         assertTrue(free > 0 && free <= Files.getFileStore(folder).getTotalSpace(), () -> free + " bytes");
+    }
+
+    @Test
+    void shouldLookWhetherAFileIsReadPastTheCacheWithoutChangingIt() throws IOException {
+        final Path path = made("a", FILE);
+        final byte[] before = Files.readAllBytes(path);
+        assertTrue(files.readsPastTheCache(path.toString()).available(),
+            () -> files.readsPastTheCache(path.toString()).reason());
+        assertArrayEquals(before, Files.readAllBytes(path));
+        Files.delete(path);
+        assertFalse(files.readsPastTheCache(path.toString()).available());
     }
 
     @Test

@@ -41,6 +41,11 @@ class ForwardingFileSystem implements FileSystemAdapter {
     }
 
     @Override
+    public Availability readsPastTheCache(final String path) {
+        return real.readsPastTheCache(path);
+    }
+
+    @Override
     public int descriptorsPerFile() {
         return real.descriptorsPerFile();
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.storage.shared.OpenFiles.Opened;
 import java.util.ArrayList;
@@ -21,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -28,12 +30,19 @@ import org.junit.jupiter.api.Test;
 class OpenFilesTest {
     private final StubFileSystem files = new StubFileSystem();
     private final AtomicLong nanos = new AtomicLong();
-    private final OpenFiles open = new OpenFiles(files, 2, nanos::get);
+    private final AtomicReference<StoreException> elsewhere = new AtomicReference<>();
+    private final OpenFiles open = new OpenFiles(files, this::look, 2, nanos::get);
 
     @BeforeEach
     void put() {
         for (final String path : List.of("a", "b", "c")) {
             files.put(path, path.charAt(0));
+        }
+    }
+
+    private void look() {
+        if (elsewhere.get() != null) {
+            throw elsewhere.get();
         }
     }
 
@@ -106,6 +115,20 @@ class OpenFilesTest {
         later(1000);
         use("a");
         assertEquals(2, files.opened().size(), "the same again");
+    }
+
+    /** That of another file system has the same name. */
+    @Test
+    void shouldCloseAFileThatIsNotTheOneThatIsMeant() {
+        use("b");
+        final StoreException why = new StoreException(ErrorCode.FILE_OPEN_FAIL, "another volume");
+        elsewhere.set(why);
+        assertSame(why, assertThrows(StoreException.class, () -> open.enter("a")));
+        use("b");
+        assertEquals(List.of("b"), openPaths());
+        elsewhere.set(null);
+        use("a");
+        assertEquals(List.of("a", "b"), openPaths());
     }
 
     @Test

@@ -188,6 +188,9 @@ class PosixFileSystemTest {
                 try (Stream<Path> left = Files.list(folder)) {
                     assertEquals(List.of(), left.toList());
                 }
+                final Path file = Files.write(folder.resolve("a"), new byte[BLOCK]);
+                final Availability read = files.readsPastTheCache(file.toString());
+                assertTrue(!read.available() && read.reason().contains("O_DIRECT"), read::reason);
             }
         }
 

@@ -15,14 +15,18 @@ import io.kvtier.store.storage.shared.SharedDiskHealth.Finding;
 import io.kvtier.store.storage.shared.SharedDiskHealth.State;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.UUID;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is looked at before a shared disk is used, and what is said of it. */
 @ExtendWith(LeakCheck.class)
@@ -63,7 +67,12 @@ class SharedDiskHealthTest {
     }
 
     private List<Finding> claim(final Path root) {
-        return SharedDiskHealth.claim(layout(root), files, host(), "c1");
+        return claim(root, null);
+    }
+
+    private List<Finding> claim(final Path root, final UUID volume) {
+        return SharedDiskHealth.claim(layout(root), files, host(),
+            new SharedDiskHealth.Expected("c1", volume, false));
     }
 
     private static List<String> names(final List<Finding> findings) {
@@ -97,13 +106,13 @@ class SharedDiskHealthTest {
 
     @Test
     void shouldLeaveNothingBehindWhenItOnlyLooks() throws IOException {
-        final List<Finding> findings = SharedDiskHealth.look(layout(folder), files, host());
+        final List<Finding> findings = SharedDiskHealth.look(layout(folder), files, host(), false);
         assertEquals(ALL, states(findings, State.OK), findings::toString);
         try (Stream<Path> left = Files.list(folder)) {
             assertEquals(List.of(), left.toList());
         }
         claim(folder);
-        assertTrue(SharedDiskHealth.look(layout(folder), files, host()).get(3).found().contains("cluster c1"));
+        assertTrue(SharedDiskHealth.look(layout(folder), files, host(), false).get(3).found().contains("cluster c1"));
     }
 
     @Test
@@ -147,9 +156,86 @@ class SharedDiskHealthTest {
         try (Mounts mount = Mounts.readOnly(folder, readOnly)) {
             final List<Finding> findings = claim(mount.at());
             final Finding finding = only(findings, "writable", State.BROKEN);
-            assertTrue(finding.found().contains(readOnly.toString()), finding::toString);
+            assertTrue(finding.found().contains(readOnly.toString())
+                && finding.remedy().contains("MOONCAKE_DISTRIBUTED_READ_ONLY"), finding::toString);
             assertEquals(List.of("folder", "mount", "writable"), names(findings));
         }
+    }
+
+    private static Mounts small(final Path at, final PageLayout layout, final boolean filled) throws Exception {
+        final Mounts mount = Mounts.tmpfs(Files.createDirectory(at), 8L << 20);
+        if (filled) {
+            for (int i = 0; i < layout.buckets(); i++) {
+                Files.write(Path.of(layout.path(i)), new byte[(int) layout.bucketBytes()]);
+            }
+            ClusterMarker.claim(at, "c1");
+        }
+        try (OutputStream filler = Files.newOutputStream(at.resolve("filler"))) {
+            while (true) {
+                filler.write(new byte[4096]);
+            }
+        } catch (final IOException e) {
+            // It is full.
+            assertTrue(e.getMessage().contains("No space"), e::toString);
+        }
+        return mount;
+    }
+
+    /** A client that begins then reads what is there, and writes where there is room for its files already. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldSayThatTheFileSystemIsFull(final boolean filled) throws Exception {
+        final Path full = folder.resolve("full");
+        try (Mounts mount = small(full, layout(full), filled)) {
+            final List<Finding> findings = claim(mount.at());
+            final List<String> broken = states(findings, State.BROKEN);
+            assertEquals(filled ? List.of() : List.of("cluster", "room"), broken, findings::toString);
+            final Finding limited =
+                findings.stream().filter(one -> one.state() == State.LIMITED).findFirst().orElseThrow();
+            assertTrue(limited.found().contains("No space left on device"), limited::toString);
+            assertTrue(limited.remedy().contains("make room"), limited::toString);
+        }
+    }
+
+    private List<Finding> read(final Path root, final UUID volume) {
+        return SharedDiskHealth.claim(layout(root), files, host(), new SharedDiskHealth.Expected("c1", volume, true));
+    }
+
+    /** One that only reads needs less, and does less. */
+    @Test
+    void shouldAskNothingOfAReaderThatOnlyAWriterNeeds() throws Exception {
+        final Path readOnly = Files.createDirectory(folder.resolve("ro"));
+        final List<String> all = List.of("folder", "mount", "cluster", "direct_io", "open_files");
+        assertEquals(List.of("cluster"), states(read(folder, null), State.BROKEN), "it makes no marker");
+        final UUID volume = ClusterMarker.claim(folder, "c1").volume();
+        Finding finding = only(read(folder, volume), "direct_io", State.LIMITED);
+        assertTrue(finding.found().contains("no file of the shared disk is there"), finding::toString);
+        Files.write(Path.of(layout(folder).path(7)), new byte[8192]);
+        files.close();
+        files = PosixFiles.open(FileOpener.POSIX.readOnly());
+        try (Mounts mount = Mounts.readOnly(folder, readOnly)) {
+            final List<Finding> findings = read(mount.at(), volume);
+            assertEquals(all, names(findings));
+            assertEquals(all, states(findings, State.OK), findings::toString);
+            assertEquals(all, states(SharedDiskHealth.look(layout(mount.at()), files, host(), true), State.OK));
+            finding = only(read(mount.at(), UUID.randomUUID()), "cluster", State.BROKEN);
+            assertTrue(finding.found().contains(volume.toString()), finding::toString);
+        }
+    }
+
+    /** As behind a mount that is missing. */
+    @Test
+    void shouldMakeNoMarkerWhereTheOthersHaveAnotherVolume() {
+        final UUID theirs = UUID.randomUUID();
+        final Finding finding = only(claim(folder, theirs), "cluster", State.BROKEN);
+        assertTrue(finding.found().contains("has no kvtier.cluster") && finding.found().contains(theirs.toString()),
+            finding::toString);
+        assertEquals(null, ClusterMarker.read(folder));
+        final UUID here = ClusterMarker.claim(folder, "c1").volume();
+        final Finding other = only(claim(folder, theirs), "cluster", State.BROKEN);
+        assertTrue(other.found().contains(theirs.toString()) && other.found().contains(here.toString()),
+            other::toString);
+        assertEquals(ALL, states(claim(folder, here), State.OK));
     }
 
     @Test

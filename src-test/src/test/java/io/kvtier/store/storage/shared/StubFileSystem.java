@@ -141,6 +141,11 @@ final class StubFileSystem implements FileSystemAdapter {
     }
 
     @Override
+    public Availability readsPastTheCache(final String path) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     public int descriptorsPerFile() {
         return 1;
     }

@@ -70,7 +70,7 @@ final class PageLoad {
         final PageLoad load = new PageLoad(master, layout);
         final long[] all = sizes.toArray();
         load.lend(LongStream.of(all).map(size -> Math.ceilDiv(size, UNIT_BYTES) * UNIT_BYTES).sum());
-        master.apply(new MountDistributedDisk(load.clientId, layout));
+        master.apply(new MountDistributedDisk(load.clientId, layout, null, false));
         for (int from = 0; from < all.length; from += PART) {
             load.put(all, from, Math.min(all.length, from + PART));
         }

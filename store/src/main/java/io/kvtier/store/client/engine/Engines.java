@@ -179,15 +179,17 @@ public final class Engines {
     /**
      * For files that all hosts mount: past the page cache, by io_uring where several are read at once, unless
      * {@code MC_TENT_CONF} switches that off. Its policies are for other files.
+     *
+     * @param opener opens them.
      */
-    public TransferEngine sharedFiles() {
+    public TransferEngine sharedFiles(final FileOpener opener) {
         final List<Transport> transports = new ArrayList<>();
         try (Closings opened = new Closings()) {
             if (tent.uring() || hooks.environment().get(TentConfig.VARIABLE).isEmpty()) {
-                transports.add(opened.keep(new UringTransport(hooks.files(), UringConfig.DEFAULT, true),
+                transports.add(opened.keep(new UringTransport(opener, UringConfig.DEFAULT, true),
                     Transport::close));
             }
-            transports.add(opened.keep(new PosixTransport(hooks.files(), DiskConfig.NONE.files().ioThreads(), true),
+            transports.add(opened.keep(new PosixTransport(opener, DiskConfig.NONE.files().ioThreads(), true),
                 Transport::close));
             final TransferEngine engine =
                 TransferEngine.open(limits().withSelection(Selection.DEFAULT), transports);

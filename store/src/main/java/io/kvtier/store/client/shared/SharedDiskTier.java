@@ -17,6 +17,7 @@ import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.storage.shared.BucketFiles;
+import io.kvtier.store.storage.shared.ClusterMarker;
 import io.kvtier.store.storage.shared.DistributedDiskReader;
 import io.kvtier.store.storage.shared.DistributedPageWriter;
 import io.kvtier.store.storage.shared.FileSystemAdapter;
@@ -25,6 +26,8 @@ import io.kvtier.store.storage.shared.SharedDiskHealth;
 import io.kvtier.store.storage.shared.SharedFileSystems;
 import io.kvtier.store.storage.shared.SystemHost;
 import io.kvtier.transport.Closings;
+import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Path;
 import java.util.UUID;
 
 /**
@@ -49,6 +52,8 @@ public final class SharedDiskTier implements AutoCloseable {
     private volatile long writeMs;
     /** Whose the files are; null until they were looked at. */
     private volatile String cluster;
+    /** Which folder of which file system they are in, as was found then; null when nobody looks. */
+    private volatile UUID volume;
 
     /** Opens the file system; nothing in it is looked at yet. */
     public SharedDiskTier(final SharedDiskConfig config, final Engines engines, final UUID clientId,
@@ -58,12 +63,13 @@ public final class SharedDiskTier implements AutoCloseable {
         this.master = master;
         this.staging = staging;
         try (Closings opened = new Closings()) {
-            files = opened.keep(SharedFileSystems.open(config.fileSystem(), engines.opener(), engines::sharedFiles),
+            final FileOpener opener = config.readOnly() ? engines.opener().readOnly() : engines.opener();
+            files = opened.keep(SharedFileSystems.open(config.fileSystem(), opener, () -> engines.sharedFiles(opener)),
                 FileSystemAdapter::close);
-            open = opened.keep(new OpenFiles(files), OpenFiles::close);
+            open = opened.keep(new OpenFiles(files, this::requireVolume), OpenFiles::close);
             reader = new DistributedDiskReader(layout(), open);
-            pages = new DistributedPageBackend(clientId, master, layout().pageBytes(), new DistributedPageWriter(open),
-                reader, () -> writeMs);
+            pages = config.readOnly() ? null : new DistributedPageBackend(clientId, master, layout().pageBytes(),
+                new DistributedPageWriter(open), reader, () -> writeMs);
             opened.stayOpen();
         }
     }
@@ -76,16 +82,26 @@ public final class SharedDiskTier implements AutoCloseable {
      * Says that this client has the files mounted, for the first time or anew. A master without page mode, or of an
      * earlier version, leaves the client without a shared disk until it is told again.
      *
-     * @throws StoreException INVALID_PARAMS, when the master has another layout; FILE_OPEN_FAIL, when the file system
-     *                        will not do.
+     * @throws StoreException INVALID_PARAMS, when the master has another layout, or other clients have another volume;
+     *                        FILE_OPEN_FAIL, when the file system will not do.
      */
     public void mount() {
         // Another master may answer, which has other files: until these were looked at, nothing is written to them.
         writeMs = 0;
+        final UUID found = found();
+        if (found != null && !found.equals(volume)) {
+            cluster = null;
+            volume = null;
+        }
         final DistributedDiskTerms terms;
         try {
-            terms = master.apply(new MountDistributedDisk(clientId, layout()));
+            // What was found before is what its open files are of, also while the mount does not answer.
+            terms = tell(found == null ? volume : found);
         } catch (final StoreException e) {
+            if (e.code() == ErrorCode.INVALID_PARAMS) {
+                // Its files are others than these: to read here what it names would show the right bytes as wrong ones.
+                cluster = null;
+            }
             if (e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_MODE) {
                 throw e;
             }
@@ -95,14 +111,50 @@ public final class SharedDiskTier implements AutoCloseable {
         }
         if (!terms.clusterId().equals(cluster)) {
             cluster = null;
-            prepareOrLeave(terms.clusterId());
+            prepareOrLeave(terms, found);
         }
         writeMs = terms.writeMs();
     }
 
-    private void prepareOrLeave(final String name) {
+    private DistributedDiskTerms tell(final UUID where) {
+        return master.apply(new MountDistributedDisk(clientId, layout(), where, config.readOnly()));
+    }
+
+    /** What the marker says that is there now; null when it says nothing, or is not to be asked. */
+    private UUID found() {
         try {
-            prepare(name);
+            final ClusterMarker marker = config.healthCheck() ? ClusterMarker.read(Path.of(layout().rootDir())) : null;
+            return marker == null ? null : marker.volume();
+        } catch (final StoreException e) {
+            LOG.log(System.Logger.Level.DEBUG, "no marker: {0}", e.getMessage());
+            return null;
+        }
+    }
+
+    /**
+     * Refuses a file that was just opened where another file system, or none, is mounted than the one that was looked
+     * at: its bytes would be taken for wrong ones, and what was written to it would be found by nobody.
+     */
+    private void requireVolume() {
+        final UUID wanted = volume;
+        if (wanted == null) {
+            return;
+        }
+        final ClusterMarker there = ClusterMarker.read(Path.of(layout().rootDir()));
+        if (there == null || !wanted.equals(there.volume())) {
+            throw new StoreException(ErrorCode.FILE_OPEN_FAIL, layout().rootDir() + " was volume " + wanted
+                + " when it was looked at, and " + (there == null ? "has no " + ClusterMarker.FILE_NAME : "is volume "
+                + there.volume()) + " now; mount the file system of before, or start this client anew");
+        }
+    }
+
+    private void prepareOrLeave(final DistributedDiskTerms terms, final UUID told) {
+        try {
+            prepare(terms);
+            if (volume != null && !volume.equals(told)) {
+                tell(volume);
+            }
+            cluster = terms.clusterId();
         } catch (final RuntimeException | Error e) {
             try {
                 unmount();
@@ -114,18 +166,22 @@ public final class SharedDiskTier implements AutoCloseable {
         }
     }
 
-    private void prepare(final String name) {
+    private void prepare(final DistributedDiskTerms terms) {
         if (config.healthCheck()) {
-            examine(name);
+            examine(new SharedDiskHealth.Expected(terms.clusterId(), terms.volume(), config.readOnly()));
+            volume = found();
         }
-        final BucketFiles buckets = BucketFiles.prepare(layout(), files);
-        LOG.log(System.Logger.Level.INFO, "shared disk: {0}", buckets.summary());
-        cluster = name;
+        if (config.readOnly()) {
+            LOG.log(System.Logger.Level.INFO, "shared disk: files in {0} are only read", layout().rootDir());
+        } else {
+            LOG.log(System.Logger.Level.INFO, "shared disk: {0}", BucketFiles.prepare(layout(), files).summary());
+        }
     }
 
-    private void examine(final String name) {
+    private void examine(final SharedDiskHealth.Expected expected) {
         final StringBuilder broken = new StringBuilder();
-        for (final SharedDiskHealth.Finding finding : SharedDiskHealth.claim(layout(), files, new SystemHost(), name)) {
+        for (final SharedDiskHealth.Finding finding :
+            SharedDiskHealth.claim(layout(), files, new SystemHost(), expected)) {
             if (finding.state() == SharedDiskHealth.State.BROKEN) {
                 broken.append(broken.isEmpty() ? "" : "; also, ").append(finding.found()).append(": ")
                     .append(finding.remedy());
@@ -174,7 +230,8 @@ public final class SharedDiskTier implements AutoCloseable {
 
     /** What has been read and written. */
     public StoreStats.SharedDiskStats stats() {
-        return new StoreStats.SharedDiskStats(reader.stats(), pages.stats());
+        return new StoreStats.SharedDiskStats(reader.stats(),
+            pages == null ? StoreStats.SharedDiskStats.NONE.writes() : pages.stats());
     }
 
     /** Reads values there. */
@@ -182,7 +239,7 @@ public final class SharedDiskTier implements AutoCloseable {
         return reader;
     }
 
-    /** Takes values there. */
+    /** Takes values there; null where they are only read. */
     public DistributedPageBackend pages() {
         return pages;
     }

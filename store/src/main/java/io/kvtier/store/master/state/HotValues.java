@@ -56,6 +56,11 @@ final class HotValues {
         clients.add(clientId);
     }
 
+    /** Whether a client has the files mounted. */
+    boolean isMounted(final UUID clientId) {
+        return clients.contains(clientId);
+    }
+
     /** A client is gone: what it had and has not begun waits again. */
     void clientGone(final UUID clientId, final long nowMs) {
         clients.remove(clientId);

@@ -96,7 +96,7 @@ public final class MasterState implements StateMachine {
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
         pageSpace.buckets().forEach(segments::mount);
         clients = new Clients(settings.liveness().clientTtlMs());
-        offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs());
+        offloads = new Offloads(settings.diskRetryMs(), settings.liveness().releaseMs(), pageSpace::isOpen);
         final SpaceTier.Owners owners =
             new SpaceTier.Owners(settings, catalogue, segments, disk, offloads, effects);
         tiers = new Tiers(catalogue, segments, SpaceTier.ofMemory(owners), SpaceTier.ofDevices(owners),
@@ -282,6 +282,7 @@ public final class MasterState implements StateMachine {
         tasks.restore(head.tasks().lastTask(), head.tasks().tasks(), nowMs);
         drains.restore(head.tasks().lastDrain(), head.tasks().drains());
         tiers.disk().restore(head, nowMs);
+        pageCommands.volume().restore(head.sharedVolume());
         away.restore(snapshot, waitMs > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE : nowMs + waitMs);
         pageRecords.restore(pagesOf(snapshot), nowMs);
     }
@@ -298,7 +299,7 @@ public final class MasterState implements StateMachine {
                     Stream.concat(segments.save().stream(), away.saveSegments().stream()).toList(),
                     tiers.gds().save(), tenants.save(),
                     new SavedTasks(tasks.lastId(), tasks.save(), drains.lastId(), drains.save()),
-                    tiers.disk().saveRemovals(), away.save());
+                    tiers.disk().saveRemovals(), away.save(), pageCommands.volume().save());
             }
 
             @Override

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.LongPredicate;
 
 /**
  * Offload tasks: a mailbox for each client that has a disk of its own, or writes to the files that all clients mount,
@@ -28,6 +29,7 @@ final class Offloads {
     private final Map<Long, Fetched> fetched = new LinkedHashMap<>();
     private final long retryMs;
     private final long releaseMs;
+    private final LongPredicate pagesOpen;
     private long pendingBytes;
     private long ended;
     private long failed;
@@ -70,10 +72,13 @@ final class Offloads {
      *
      * @param retryMs   how long a disk that failed is sent nothing.
      * @param releaseMs how long a task may go without being fetched, and then without an answer.
+     * @param pagesOpen whether the shared files take anything at that time: a value that finds no room there is not
+     *                  tried again.
      */
-    Offloads(final long retryMs, final long releaseMs) {
+    Offloads(final long retryMs, final long releaseMs, final LongPredicate pagesOpen) {
         this.retryMs = retryMs;
         this.releaseMs = releaseMs;
+        this.pagesOpen = pagesOpen;
     }
 
     /** A client takes tasks of this kind from now on: LOCAL_DISK or DISTRIBUTED_DISK. */
@@ -108,8 +113,10 @@ final class Offloads {
 
     private boolean accepts(final PlacedReplica replica, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(replica.segment().clientId());
-        return mailbox != null && mailbox.target(replica) != null && nowMs >= mailbox.failedUntilMs
-            && !replica.isRefusedByDisk() && replica.segment().isReadable();
+        final ReplicaType target = mailbox == null ? null : mailbox.target(replica);
+        return target != null && nowMs >= mailbox.failedUntilMs
+            && (target != ReplicaType.DISTRIBUTED_DISK || pagesOpen.test(nowMs)) && !replica.isRefusedByDisk()
+            && replica.segment().isReadable();
     }
 
     /**

@@ -12,6 +12,7 @@ import io.kvtier.store.protocol.PageCommand.PageAllocation;
 import io.kvtier.store.protocol.PageCommand.PageMapping;
 import io.kvtier.store.protocol.PageCommand.PageRequest;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
+import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaType;
 import java.util.List;
 import java.util.UUID;
@@ -25,6 +26,7 @@ final class PageCommands {
     private final PageSpace space;
     private final PageWrites writes;
     private final HotValues hot;
+    private final SharedVolume volume;
 
     PageCommands(final MasterSettings settings, final Tiers tiers, final Clients clients, final Offloads offloads,
         final PageSpace space, final PageWrites writes, final HotValues hot) {
@@ -35,6 +37,8 @@ final class PageCommands {
         this.space = space;
         this.writes = writes;
         this.hot = hot;
+        final PageLayout layout = space.layout();
+        this.volume = new SharedVolume(layout == null ? "" : layout.rootDir(), clients);
     }
 
     Object apply(final PageCommand<?> command, final long nowMs) {
@@ -73,6 +77,11 @@ final class PageCommands {
         return items;
     }
 
+    /** Which folder of which file system they are in. */
+    SharedVolume volume() {
+        return volume;
+    }
+
     private DistributedDiskTerms mount(final PageCommand.MountDistributedDisk mount, final long nowMs) {
         if (!space.layout().equals(mount.layout())) {
             throw new StoreException(ErrorCode.INVALID_PARAMS, "the client and the master are set up for different "
@@ -80,14 +89,21 @@ final class PageCommands {
                 + "; give both the same settings (MOONCAKE_DISTRIBUTED_* or the master's distributed_* options)");
         }
         clients.checkLender(mount.clientId());
+        final boolean inUse = tiers.segments().used(Medium.DISTRIBUTED_DISK) > 0;
+        volume.check(mount.clientId(), mount.volume(), inUse);
         clients.appeared(mount.clientId(), nowMs);
-        offloads.mount(mount.clientId(), ReplicaType.DISTRIBUTED_DISK);
-        hot.mount(clients.shared(mount.clientId()));
-        return new DistributedDiskTerms(settings.pages().clusterId(), settings.liveness().releaseMs());
+        final UUID client = clients.shared(mount.clientId());
+        volume.found(client, mount.volume());
+        if (!mount.readOnly()) {
+            offloads.mount(client, ReplicaType.DISTRIBUTED_DISK);
+        }
+        hot.mount(client);
+        return new DistributedDiskTerms(settings.pages().clusterId(), settings.liveness().releaseMs(),
+            volume.wanted(inUse));
     }
 
     private Ack unmount(final UUID clientId, final long nowMs) {
-        final boolean mounted = offloads.isMounted(clientId, ReplicaType.DISTRIBUTED_DISK);
+        final boolean mounted = hot.isMounted(clientId);
         clientGone(clientId, nowMs);
         return mounted ? Ack.OK : Ack.STALE;
     }
@@ -96,6 +112,7 @@ final class PageCommands {
     void clientGone(final UUID clientId, final long nowMs) {
         writes.clientGone(clientId, nowMs);
         hot.clientGone(clientId, nowMs);
+        volume.clientGone(clientId);
     }
 
     /** Ends what has run out. */
@@ -107,7 +124,8 @@ final class PageCommands {
     private List<PageAllocation> allocate(final UUID clientId, final List<PageRequest> requests, final long nowMs) {
         if (!offloads.isMounted(clientId, ReplicaType.DISTRIBUTED_DISK)) {
             throw new StoreException(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, "client " + clientId
-                + " has not mounted the shared files, or was taken for dead since; mount them first");
+                + " has not mounted the shared files, or only to read them, or was taken for dead since; mount them "
+                + "first");
         }
         // Nothing is allocated before the whole is known not to be refused.
         limited(requests).forEach(writes::check);

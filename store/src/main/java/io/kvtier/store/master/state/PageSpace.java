@@ -68,6 +68,11 @@ final class PageSpace {
         return byPath.get(path);
     }
 
+    /** Whether anything is given out: all files are closed together, for a while after a restore. */
+    boolean isOpen(final long nowMs) {
+        return !buckets.isEmpty() && buckets.getFirst().isOpen(nowMs);
+    }
+
     /** How many files would have room for a value, were they empty; no more than {@code count}. */
     int places(final long size, final int count, final long nowMs) {
         int places = 0;

@@ -27,6 +27,7 @@ import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.transport.rpc.MalformedMessageException;
 import java.util.List;
+import java.util.UUID;
 
 /** What concerns the files that all clients mount; {@code store/MESSAGES.md} has the fields. */
 final class PageMessages {
@@ -65,9 +66,9 @@ final class PageMessages {
                     mappings.forEach(one -> mapping(e, one));
                 }, d -> d.records(Batch.MAX_ITEMS, PageMessages::mapping))),
             Method.of(134, NotifyDistributedDiskSuccess.class, true, stored(), ACKS),
-            Method.of(135, MountDistributedDisk.class, true, mount(), Message.of((e, terms) -> e.array(2)
-                .text(terms.clusterId()).number(terms.writeMs()),
-                d -> new DistributedDiskTerms(d.name(), d.count()))),
+            Method.of(135, MountDistributedDisk.class, true, mount(), Message.of((e, terms) ->
+                volume(e.array(3).text(terms.clusterId()).number(terms.writeMs()), terms.volume()),
+                d -> new DistributedDiskTerms(d.name(), d.count(), volume(d)))),
             Method.of(136, UnmountDistributedDisk.class, true, Message.of((e, gone) -> e.array(1)
                 .uuid(gone.clientId()), d -> new UnmountDistributedDisk(d.uuid())), CommonMessages.ACK),
             Method.of(137, FetchPromotions.class, false, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
@@ -150,9 +151,19 @@ final class PageMessages {
     }
 
     private static Message<MountDistributedDisk> mount() {
-        return Message.of((e, mount) -> e.array(5).uuid(mount.clientId()).text(mount.layout().rootDir())
+        return Message.of((e, mount) -> volume(e.array(7).uuid(mount.clientId()).text(mount.layout().rootDir())
             .number(mount.layout().buckets()).number(mount.layout().pageBytes())
-            .number(mount.layout().bucketBytes()), d -> new MountDistributedDisk(d.uuid(), layout(d)));
+            .number(mount.layout().bucketBytes()), mount.volume()).flag(mount.readOnly()),
+            d -> new MountDistributedDisk(d.uuid(), layout(d), volume(d), d.has() && d.flag()));
+    }
+
+    /** A field that came later. */
+    private static Encoder volume(final Encoder e, final UUID volume) {
+        return volume == null ? e.nothing() : e.uuid(volume);
+    }
+
+    private static UUID volume(final Decoder d) {
+        return d.has() && !d.in().nothing() ? d.uuid() : null;
     }
 
     private static PageLayout layout(final Decoder d) {

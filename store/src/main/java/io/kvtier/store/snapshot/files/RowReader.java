@@ -46,6 +46,7 @@ final class RowReader {
 
     private final MessageReader in = new MessageReader();
     private long[] numbers;
+    private UUID volume;
     private final List<SavedSegment> segments = new ArrayList<>();
     private final Map<Integer, SegmentAddress> addresses = new HashMap<>();
     private final List<SavedFile> files = new ArrayList<>();
@@ -73,7 +74,11 @@ final class RowReader {
 
     private void row(final Section section) {
         switch (section) {
-            case NUMBERS -> numbers = new long[] {in.number(), count(), count(), count(), count()};
+            case NUMBERS -> {
+                numbers = new long[] {in.number(), count(), count(), count(), count()};
+                // Came later.
+                volume = in.has() && !in.nothing() ? uuid() : null;
+            }
             case SEGMENTS -> segment();
             case FILES -> files.add(new SavedFile(uuid(), text(), new GdsStorageSpec(uuid(), count(), text(), count(),
                 count(), count())));
@@ -206,8 +211,8 @@ final class RowReader {
         }
         return Snapshot.of(new SnapshotHead(numbers[0], numbers[1], numbers[2], List.copyOf(segments),
             List.copyOf(files), List.copyOf(tenants), new SavedTasks(numbers[3], List.copyOf(tasks), numbers[4],
-            List.copyOf(drains)), new SavedRemovals(slots, List.copyOf(pages), List.copyOf(patterns)), List.of()),
-            objects);
+            List.copyOf(drains)), new SavedRemovals(slots, List.copyOf(pages), List.copyOf(patterns)), List.of(),
+            volume), objects);
     }
 
     private ObjectKey key() {

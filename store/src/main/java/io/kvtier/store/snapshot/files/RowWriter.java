@@ -32,8 +32,13 @@ final class RowWriter {
 
     /** Everything but the objects that are not away; comes first. */
     void head(final SnapshotHead head) throws IOException {
-        out.row(Section.NUMBERS).array(5).number(head.term()).number(head.lastVersion()).number(head.lastReplicaId())
-            .number(head.tasks().lastTask()).number(head.tasks().lastDrain());
+        final MessageWriter numbers = out.row(Section.NUMBERS).array(6).number(head.term()).number(head.lastVersion())
+            .number(head.lastReplicaId()).number(head.tasks().lastTask()).number(head.tasks().lastDrain());
+        if (head.sharedVolume() == null) {
+            numbers.nothing();
+        } else {
+            numbers.uuid(head.sharedVolume());
+        }
         for (final SavedSegment segment : head.segments()) {
             segment(segment);
         }

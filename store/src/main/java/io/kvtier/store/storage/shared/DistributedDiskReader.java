@@ -5,6 +5,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.StoreStats;
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.transport.RareLog;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -29,6 +30,7 @@ public final class DistributedDiskReader {
     private final ReadTimes times = new ReadTimes();
     private final LongAdder bytes = new LongAdder();
     private final LongAdder failures = new LongAdder();
+    private final RareLog notes = new RareLog(System.getLogger(DistributedDiskReader.class.getName()));
 
     /**
      * Over open files.
@@ -68,7 +70,19 @@ public final class DistributedDiskReader {
             length += targets.get(i).byteSize();
         }
         Objects.checkFromIndexSize(offset, length, place.objectSize());
-        return new Read(path, place.offset() + offset, targets, length, timeoutMs).begin(alone);
+        final Read read = new Read(path, place.offset() + offset, targets, length, timeoutMs);
+        try {
+            return read.begin(alone);
+        } catch (final StoreException e) {
+            failed(e);
+            throw e;
+        }
+    }
+
+    /** For a reader it is one replica among others, and maybe a miss: only here can an operator hear why. */
+    private void failed(final StoreException why) {
+        failures.increment();
+        notes.warn("a value could not be read from the shared disk", why::getMessage);
     }
 
     private boolean isOurs(final String path) {
@@ -125,7 +139,7 @@ public final class DistributedDiskReader {
                     finish();
                 }
             } catch (final StoreException e) {
-                failures.increment();
+                failed(e);
                 throw e;
             }
             times.record(System.nanoTime() - begunNanos);

@@ -82,8 +82,17 @@ public interface FileSystemAdapter extends AutoCloseable {
      *
      * @param folder absolute; one that is there and can be written to.
      * @return with reason and remedy.
+     * @throws io.kvtier.store.StoreException FILE_WRITE_FAIL, when it cannot be tried because the file system is full.
      */
     Availability pastTheCache(String folder);
+
+    /**
+     * Whether a file is read past this host's cache. Found out by reading its first block; nothing is written.
+     *
+     * @param path absolute; of a file that is there and has a block.
+     * @return with reason and remedy.
+     */
+    Availability readsPastTheCache(String path);
 
     /**
      * Most descriptors that one open file takes from the process's limit.

@@ -146,7 +146,7 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
             return made;
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open " + path + ": " + e.getMessage()
-                + "; this user must be able to read and write it", e);
+                + "; this user must be able to read it, and to write it where this client is not to read only", e);
         }
     }
 
@@ -185,6 +185,16 @@ public final class Hf3fsFileSystem implements FileSystemAdapter {
                 + " to write there; " + OTHERWISE);
         } finally {
             delete(file);
+        }
+    }
+
+    @Override
+    public Availability readsPastTheCache(final String path) {
+        try (HostRegion memory = HostRegion.allocate(NativeTag.BOUNCE, BLOCK_BYTES); SharedFile file = open(path)) {
+            file.read(0, List.of(memory.segment()), 0, true).await();
+            return Availability.yes("USRBIO, past every cache");
+        } catch (final StoreException e) {
+            return Availability.no("USRBIO was tried on " + path + " and failed: " + e.getMessage(), OTHERWISE);
         }
     }
 

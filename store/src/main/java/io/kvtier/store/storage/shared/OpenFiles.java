@@ -38,6 +38,8 @@ public final class OpenFiles implements AutoCloseable {
     private final FileSystemAdapter files;
     private final int most;
     private final LongSupplier nanos;
+    /** What is looked at when a file was opened. */
+    private final Runnable check;
     private final LongAdder replaced = new LongAdder();
     private final ReentrantLock lock = new ReentrantLock();
     /** In the order of use; guarded by the lock. */
@@ -79,18 +81,31 @@ public final class OpenFiles implements AutoCloseable {
      * @param files the file system; it stays open.
      */
     public OpenFiles(final FileSystemAdapter files) {
-        this(files, MOST, System::nanoTime);
+        this(files, () -> { });
+    }
+
+    /**
+     * None is open yet.
+     *
+     * @param files the file system; it stays open.
+     * @param check looks, whenever a file was opened, whether it is of the file system that is meant; what it throws is
+     *              why the file is not opened.
+     */
+    public OpenFiles(final FileSystemAdapter files, final Runnable check) {
+        this(files, check, MOST, System::nanoTime);
     }
 
     /**
      * None is open yet.
      *
      * @param files the file system.
+     * @param check looks at it when a file was opened.
      * @param most  how many are kept.
      * @param nanos a clock that does not go back.
      */
-    OpenFiles(final FileSystemAdapter files, final int most, final LongSupplier nanos) {
+    OpenFiles(final FileSystemAdapter files, final Runnable check, final int most, final LongSupplier nanos) {
         this.files = files;
+        this.check = check;
         this.most = most;
         this.nanos = nanos;
     }
@@ -134,7 +149,7 @@ public final class OpenFiles implements AutoCloseable {
             }
             FutureTask<Opened> task = opened.get(path);
             if (task == null) {
-                task = new FutureTask<>(() -> new Opened(files.open(path), nanos.getAsLong()));
+                task = new FutureTask<>(() -> open(path));
                 opened.put(path, task);
                 takeOldest(gone);
             }
@@ -142,6 +157,20 @@ public final class OpenFiles implements AutoCloseable {
         } finally {
             lock.unlock();
             gone.forEach(OpenFiles::close);
+        }
+    }
+
+    private Opened open(final String path) {
+        final SharedFile file = files.open(path);
+        boolean right = false;
+        try {
+            check.run();
+            right = true;
+            return new Opened(file, nanos.getAsLong());
+        } finally {
+            if (!right) {
+                file.close();
+            }
         }
     }
 

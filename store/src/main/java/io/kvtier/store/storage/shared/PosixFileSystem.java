@@ -100,7 +100,7 @@ public final class PosixFileSystem implements FileSystemAdapter {
 
     private static StoreException cannotOpen(final String path, final RuntimeException e) {
         return new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open " + path + ": " + e.getMessage()
-            + "; this user must be able to read and write it", e);
+            + "; this user must be able to read it, and to write it where this client is not to read only", e);
     }
 
     @Override
@@ -204,14 +204,40 @@ public final class PosixFileSystem implements FileSystemAdapter {
             file = Files.createTempFile(Path.of(folder), ".kvtier-direct-", "");
             return direct(file);
         } catch (final ErrnoException e) {
-            return Availability.no(e.errno() == Errno.EINVAL || e.errno() == Errno.EOPNOTSUPP
-                ? "the file system takes no O_DIRECT: what another host overwrites may be read as it was before ("
-                + e.getMessage() + ')' : e.getMessage(), "mount it so that it does, or " + ELSEWHERE);
+            if (isFull(e)) {
+                throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the file system of " + folder + " is full: "
+                    + e.getMessage(), e);
+            }
+            return notDirect(e);
         } catch (final IOException | RuntimeException e) {
             return Availability.no("O_DIRECT could not be tried: " + e, "allow this user to write in " + folder
                 + ", or " + ELSEWHERE);
         } finally {
             delete(file);
+        }
+    }
+
+    /** Whether there is no room, or none for this user. */
+    static boolean isFull(final ErrnoException failure) {
+        return failure.errno() == Errno.ENOSPC || failure.errno() == Errno.EDQUOT;
+    }
+
+    private static Availability notDirect(final ErrnoException e) {
+        return Availability.no(e.errno() == Errno.EINVAL || e.errno() == Errno.EOPNOTSUPP
+            ? "the file system takes no O_DIRECT: what another host overwrites may be read as it was before ("
+            + e.getMessage() + ')' : e.getMessage(), "mount it so that it does, or " + ELSEWHERE);
+    }
+
+    @Override
+    public Availability readsPastTheCache(final String path) {
+        try (BlockFile file = opener.open(path, OpenMode.READ_DIRECT);
+            HostRegion memory = HostRegion.allocate(NativeTag.BOUNCE, BLOCK_BYTES)) {
+            final long read = BlockIo.readFully(file, memory.segment(), 0);
+            return read == BLOCK_BYTES ? Availability.yes("O_DIRECT for reading, blocks of " + file.alignment()
+                + " bytes") : Availability.no("the first block of " + path + " was read as " + read + " bytes",
+                ELSEWHERE);
+        } catch (final ErrnoException e) {
+            return notDirect(e);
         }
     }
 

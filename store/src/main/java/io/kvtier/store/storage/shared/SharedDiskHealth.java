@@ -1,6 +1,9 @@
 package io.kvtier.store.storage.shared;
 
 import io.kvtier.bindings.Availability;
+import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.bindings.posix.OpenMode;
+import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.replica.PageLayout;
 import java.io.IOException;
@@ -9,10 +12,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 
 /**
  * Looks at the folder of a shared disk before it is used: there, mounted, this cluster's, writable, past the cache,
- * with room, and enough open files. What does not matter any more behind something that is broken is not looked at.
+ * with room, and enough open files. What does not matter any more behind something that is broken is not looked at, and
+ * of who only reads nothing is asked that only a writer needs: it makes no file, and leaves the marker to others.
  *
  * <p><b>Threading:</b> one thread. <b>Blocking:</b> on the file system.
  */
@@ -24,12 +29,32 @@ public final class SharedDiskHealth {
     private static final Set<String> OF_ONE_HOST = Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs",
         "bcachefs", "tmpfs", "ramfs", "overlay", "overlayfs", "squashfs", "rootfs", "vfat");
     private static final String ROOT_DIR = "MOONCAKE_DISTRIBUTED_ROOT_DIR";
+    private static final String READ_ONLY = "MOONCAKE_DISTRIBUTED_READ_ONLY";
+    private static final String DIRECT = "direct_io";
+    private static final String FULL_REMEDY = "make room; until then values are read there, and written where room was "
+        + "reserved for the files";
 
     private final PageLayout layout;
     private final FileSystemAdapter files;
     private final Host host;
     private final Path folder;
+    private final Expected expected;
     private final List<Finding> findings = new ArrayList<>();
+
+    /**
+     * What the folder is to be.
+     *
+     * @param cluster  what the cluster is called; null when that is not known, and the folder may be nobody's yet.
+     * @param volume   which folder of which file system the others have; null when that is not known.
+     * @param readOnly whether nothing is to be written there.
+     */
+    public record Expected(String cluster, UUID volume, boolean readOnly) {
+    }
+
+    /** Whether files can be made in the folder. */
+    private enum Writable {
+        YES, FULL, NO
+    }
 
     /** How something is. */
     public enum State {
@@ -71,54 +96,66 @@ public final class SharedDiskHealth {
         long openFiles();
     }
 
-    private SharedDiskHealth(final PageLayout layout, final FileSystemAdapter files, final Host host) {
+    private SharedDiskHealth(final PageLayout layout, final FileSystemAdapter files, final Host host,
+        final Expected expected) {
         this.layout = layout;
+        this.expected = expected;
         this.files = files;
         this.host = host;
         this.folder = Path.of(layout.rootDir());
     }
 
     /**
-     * Looks, for a store that is to use it; makes the folder this cluster's when it is nobody's.
+     * Looks, for a store that is to use it; makes the folder this cluster's when it is nobody's, may be written to, and
+     * no other one is known.
      *
-     * @param layout  of the disk.
-     * @param files   the file system.
-     * @param host    the host.
-     * @param cluster what the cluster is called.
+     * @param layout   of the disk.
+     * @param files    the file system.
+     * @param host     the host.
+     * @param expected what the folder is to be; the cluster is known.
      * @return what was found.
      */
     public static List<Finding> claim(final PageLayout layout, final FileSystemAdapter files, final Host host,
-        final String cluster) {
-        final SharedDiskHealth health = new SharedDiskHealth(layout, files, host);
-        health.examine(cluster);
+        final Expected expected) {
+        final SharedDiskHealth health = new SharedDiskHealth(layout, files, host, expected);
+        health.examine();
         return health.findings;
     }
 
     /**
      * Looks only; the folder may be nobody's yet.
      *
-     * @param layout of the disk.
-     * @param files  the file system.
-     * @param host   the host.
+     * @param layout   of the disk.
+     * @param files    the file system.
+     * @param host     the host.
+     * @param readOnly whether nothing is to be written there.
      * @return what was found.
      */
-    public static List<Finding> look(final PageLayout layout, final FileSystemAdapter files, final Host host) {
-        final SharedDiskHealth health = new SharedDiskHealth(layout, files, host);
-        health.examine(null);
+    public static List<Finding> look(final PageLayout layout, final FileSystemAdapter files, final Host host,
+        final boolean readOnly) {
+        final SharedDiskHealth health =
+            new SharedDiskHealth(layout, files, host, new Expected(null, null, readOnly));
+        health.examine();
         return health.findings;
     }
 
-    private void examine(final String cluster) {
+    private void examine() {
         if (!isThere()) {
             return;
         }
         mount();
-        if (!isWritable()) {
-            return;
+        if (expected.readOnly()) {
+            marker();
+            readsPastTheCache("");
+        } else {
+            final Writable writable = writable();
+            if (writable == Writable.NO) {
+                return;
+            }
+            marker();
+            pastTheCache(writable == Writable.FULL);
+            room();
         }
-        marker(cluster);
-        pastTheCache();
-        room();
         openFiles();
     }
 
@@ -168,32 +205,49 @@ public final class SharedDiskHealth {
         }
     }
 
-    private boolean isWritable() {
+    private Writable writable() {
         final String name = "writable";
-        try {
-            Files.delete(Files.createTempFile(folder, ".kvtier-health-", ""));
+        final Path trial = folder.resolve(".kvtier-health-" + UUID.randomUUID());
+        try (PosixFile made = PosixFile.open(trial.toString(), OpenMode.CREATE_NEW)) {
+            Files.delete(Path.of(made.path()));
             ok(name, "files can be made in " + folder);
-            return true;
+            return Writable.YES;
+        } catch (final ErrnoException e) {
+            if (PosixFileSystem.isFull(e)) {
+                add(name, State.LIMITED, "no file can be made in " + folder + ": " + e.getMessage(), FULL_REMEDY);
+                return Writable.FULL;
+            }
+            notWritable(e.getMessage());
         } catch (final IOException e) {
-            add(name, State.BROKEN, "no file can be made in " + folder + " (" + e.getClass().getSimpleName() + ": "
-                + e.getMessage() + ')', "mount it for writing, and allow it to this user, the same on all hosts");
-            return false;
+            notWritable(e.getClass().getSimpleName() + ": " + e.getMessage());
         }
+        return Writable.NO;
     }
 
-    private void marker(final String cluster) {
+    private void notWritable(final String why) {
+        add("writable", State.BROKEN, "no file can be made in " + folder + " (" + why + ')', "mount it for writing, "
+            + "and allow it to this user, the same on all hosts; or let this client only read there (" + READ_ONLY
+            + ", SharedDiskConfig.withReadOnly)");
+    }
+
+    private void marker() {
         final String name = "cluster";
         try {
-            final ClusterMarker marker = cluster == null ? ClusterMarker.read(folder)
-                : ClusterMarker.claim(folder, cluster);
-            if (marker == null) {
+            final ClusterMarker known = ClusterMarker.read(folder);
+            if (known != null) {
+                compare(known);
+            } else if (expected.volume() != null) {
+                add(name, State.BROKEN, folder + " has no " + ClusterMarker.FILE_NAME + ", and the others of the "
+                    + "cluster have volume " + expected.volume() + " there: it is another folder or file system than "
+                    + "theirs", "mount theirs on this host, at the same place");
+            } else if (expected.readOnly()) {
+                add(name, State.BROKEN, folder + " has no " + ClusterMarker.FILE_NAME + ", which a client that writes "
+                    + "makes", "start one that writes before those that only read; if there was one, mount its file "
+                    + "system on this host, at the same place");
+            } else if (expected.cluster() == null) {
                 ok(name, folder + " is no cluster's yet");
-            } else if (cluster == null || cluster.equals(marker.cluster())) {
-                ok(name, folder + " is of cluster " + marker.cluster() + ", volume " + marker.volume());
             } else {
-                add(name, State.BROKEN, folder + " is of cluster '" + marker.cluster() + "', and the master's is '"
-                    + cluster + "'", "name a folder of this cluster (" + ROOT_DIR + "), or mount the file "
-                    + "system that is meant");
+                compare(ClusterMarker.claim(folder, expected.cluster()));
             }
         } catch (final StoreException | IllegalArgumentException e) {
             add(name, State.BROKEN, String.valueOf(e.getMessage()), "see there; or name another folder (" + ROOT_DIR
@@ -201,9 +255,54 @@ public final class SharedDiskHealth {
         }
     }
 
-    private void pastTheCache() {
-        final Availability answer = files.pastTheCache(layout.rootDir());
-        add("direct_io", answer.available() ? State.OK : State.BROKEN, answer.reason(),
+    private void compare(final ClusterMarker marker) {
+        final String name = "cluster";
+        final String elsewhere = "name a folder of this cluster (" + ROOT_DIR + "), or mount the file system that is "
+            + "meant";
+        if (expected.cluster() != null && !expected.cluster().equals(marker.cluster())) {
+            add(name, State.BROKEN, folder + " is of cluster '" + marker.cluster() + "', and the master's is '"
+                + expected.cluster() + "'", elsewhere);
+        } else if (expected.volume() != null && !expected.volume().equals(marker.volume())) {
+            add(name, State.BROKEN, folder + " is volume " + marker.volume() + ", and the others of the cluster have "
+                + "volume " + expected.volume() + " there", elsewhere);
+        } else {
+            ok(name, folder + " is of cluster " + marker.cluster() + ", volume " + marker.volume());
+        }
+    }
+
+    private void pastTheCache(final boolean full) {
+        String why = "";
+        if (!full) {
+            try {
+                tell(files.pastTheCache(layout.rootDir()));
+                return;
+            } catch (final StoreException e) {
+                why = e.getMessage() + "; ";
+            }
+        }
+        readsPastTheCache(why);
+    }
+
+    /** Tries with a file that is there, and says why not with one of its own. */
+    private void readsPastTheCache(final String why) {
+        for (int i = 0; i < layout.buckets(); i++) {
+            final FileSystemAdapter.Status status = files.status(layout.path(i));
+            if (status != null && status.size() >= FileSystemAdapter.BLOCK_BYTES) {
+                final Availability answer = files.readsPastTheCache(layout.path(i));
+                if (why.isEmpty() || !answer.available()) {
+                    tell(answer);
+                } else {
+                    add(DIRECT, State.LIMITED, why + answer.reason(), FULL_REMEDY);
+                }
+                return;
+            }
+        }
+        add(DIRECT, State.LIMITED, why + "no file of the shared disk is there, so that it could not be tried whether "
+            + "such a file is read past the cache", expected.readOnly() ? "start a client that writes" : FULL_REMEDY);
+    }
+
+    private void tell(final Availability answer) {
+        add(DIRECT, answer.available() ? State.OK : State.BROKEN, answer.reason(),
             answer.available() ? "" : answer.remedy());
     }
 
