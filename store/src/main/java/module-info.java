@@ -18,6 +18,8 @@ module io.kvtier.store {
     requires static io.prometheus.metrics.model;
     requires static io.prometheus.writer.text;
     requires static jdk.httpserver;
+    requires static java.net.http;
+    requires static java.xml;
 
     exports io.kvtier.store;
     exports io.kvtier.store.config;

@@ -255,6 +255,8 @@ class ArchitectureTest {
             .should().dependOnClassesThat(resideInAnyPackage("org.snakeyaml..")));
         check(noClasses().that().resideOutsideOfPackage("io.kvtier.store.metrics..")
             .should().dependOnClassesThat(resideInAnyPackage("io.prometheus..")));
+        check(noClasses().that().resideOutsideOfPackage("io.kvtier.store.snapshot.s3")
+            .should().dependOnClassesThat(resideInAnyPackage("java.net.http..", "javax.xml..")));
         check(noClasses().that().resideOutsideOfPackage(ADMIN)
             .should().dependOnClassesThat(resideInAnyPackage("com.sun.net.httpserver..")));
         check(classes().that().resideInAPackage(COMMAND_LINE).should().onlyHaveDependentClassesThat()

@@ -8,17 +8,21 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** A further JVM that says in one line of standard output that it is ready; killed when closed. */
 public final class Jvm implements AutoCloseable {
     private final Process process;
     private final BufferedReader out;
     private final String ready;
+    /** Of a line that is not whole yet. */
+    private final StringBuilder begun = new StringBuilder();
 
     private Jvm(final Process process, final BufferedReader out, final String ready) {
         this.process = process;
@@ -65,7 +69,13 @@ public final class Jvm implements AutoCloseable {
     /** The next line that it prints; null when it has ended. */
     public String line() {
         try {
-            return out.readLine();
+            final String rest = out.readLine();
+            if (rest == null && begun.isEmpty()) {
+                return null;
+            }
+            final String line = rest == null ? begun.toString() : begun + rest;
+            begun.setLength(0);
+            return line;
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -115,14 +125,79 @@ public final class Jvm implements AutoCloseable {
                 // The handle, because killing the process object would throw away what is still in the pipe.
                 process.toHandle().destroyForcibly();
             }
-            // What was announced by a line that is not whole was not done.
-            if (line.endsWith(" .")) {
-                said.accept(line.split(" "));
-            }
+            take(line, said);
         }
         join();
         final int total = count;
         assertTrue(total >= lines, () -> "the process ended by itself after " + total + " lines");
+    }
+
+    /**
+     * Lets it print so many more lines, stops all its threads wherever they are, which leaves its files as a kill does,
+     * and lets it go on afterwards.
+     *
+     * @param lines after how many, from 1; to end by itself before is a failure.
+     * @param said  as in {@link #killAt}, of what was printed until it stood still.
+     * @param look  what is done while it stands still.
+     */
+    public void stopAt(final int lines, final Consumer<String[]> said, final Runnable look) {
+        for (int count = 0; count < lines; count++) {
+            final String line = line();
+            assertTrue(line != null, "the process ended by itself");
+            take(line, said);
+        }
+        signal("STOP");
+        try {
+            Threads.awaitUntil(this::standsStill, () -> "it does not stop");
+            drain(said);
+            look.run();
+        } finally {
+            signal("CONT");
+        }
+    }
+
+    private static void take(final String line, final Consumer<String[]> said) {
+        // What was announced by a line that is not whole was not done.
+        if (line.endsWith(" .")) {
+            said.accept(line.split(" "));
+        }
+    }
+
+    /** Whether each of its threads has stopped. */
+    private boolean standsStill() {
+        try (Stream<Path> threads = Files.list(Path.of("/proc", String.valueOf(process.pid()), "task"))) {
+            return threads.allMatch(Jvm::isStopped);
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isStopped(final Path thread) {
+        try {
+            // The state stands behind the name, which is in brackets and may have any characters.
+            final String stat = Files.readString(thread.resolve("stat"));
+            return stat.startsWith("T", stat.lastIndexOf(')') + 2);
+        } catch (final IOException e) {
+            // It has just ended.
+            return true;
+        }
+    }
+
+    /** Takes what is in the pipe, and waits for nothing. */
+    private void drain(final Consumer<String[]> said) {
+        try {
+            while (out.ready()) {
+                final int next = out.read();
+                if (next == '\n') {
+                    take(begun.toString(), said);
+                    begun.setLength(0);
+                } else {
+                    begun.append((char) next);
+                }
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** SIGTERM. Returns its exit status. */

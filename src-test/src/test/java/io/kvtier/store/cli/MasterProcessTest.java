@@ -1,9 +1,11 @@
 package io.kvtier.store.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvtier.kit.BucketServer;
 import io.kvtier.kit.Certificates;
 import io.kvtier.kit.Commands;
 import io.kvtier.kit.Crowd;
@@ -226,6 +228,49 @@ class MasterProcessTest {
             remote.apply(new SegmentCommand.Ping(CLIENT, "c", "h", ""));
             assertTrue(read(master.err()).contains("2 objects"), "the last one was taken at the end: "
                 + read(master.err()));
+        }
+    }
+
+    /** Both ends are real: a process, and a server that looks at what comes, over TLS as the manual has it. */
+    @Test
+    void shouldGoOnFromASnapshotInABucket() throws IOException, InterruptedException, GeneralSecurityException {
+        final Path pair = Certificates.pair(directory, "bucket");
+        final List<String> trusting = List.of("-Djavax.net.ssl.trustStore=" + pair,
+            "-Djavax.net.ssl.trustStorePassword=" + Certificates.PASSWORD);
+        try (BucketServer bucket = new BucketServer(Certificates.context(pair, pair))) {
+            final String[] options = {"--enable_snapshot", "--enable_snapshot_restore",
+                "--snapshot_object_store_type=s3", "--snapshot_s3_endpoint=" + bucket.endpoint(),
+                "--snapshot_s3_region=" + BucketServer.REGION, "--snapshot_s3_bucket=" + BucketServer.BUCKET,
+                "--snapshot_s3_prefix=kv", "--cluster_id=green", "--snapshot_s3_attempts=1"};
+            final Map<String, String> credentials = Map.of("AWS_ACCESS_KEY_ID", BucketServer.KEY_ID,
+                "AWS_SECRET_ACCESS_KEY", BucketServer.SECRET);
+            final SegmentAddress former = new SegmentAddress(UUID.randomUUID(), "", AccessToken.random());
+            try (Running master = start(credentials, trusting, options);
+                 RemoteMaster remote = new RemoteMaster(master.rpc())) {
+                remote.apply(new SegmentCommand.Ping(CLIENT, "c", "h", ""));
+                remote.apply(new SegmentCommand.Mount(CLIENT, memory(former)));
+                put(remote, "k", 1);
+                assertEquals(0, master.signal("TERM"), () -> read(master.err()));
+            }
+            assertTrue(bucket.objects().containsKey("kv/green/latest"), () -> "" + bucket.objects().keySet());
+            try (Running master = start(credentials, trusting, options);
+                 RemoteMaster remote = new RemoteMaster(master.rpc())) {
+                assertEquals(1, remote.apply(new SegmentCommand.FetchReturning(CLIENT, former, 0, 10)).replicas()
+                    .size());
+            }
+            final Path file = Files.writeString(directory.resolve("credentials"),
+                "[default]\naws_access_key_id=" + BucketServer.KEY_ID + "\naws_secret_access_key=not-the-one\n");
+            final List<String> wrong = new ArrayList<>(List.of(options));
+            wrong.add("--snapshot_s3_credentials_file=" + file);
+            final Commands.Result result = Commands.run(command(trusting, wrong.toArray(String[]::new)));
+            assertEquals(1, result.code(), result.output());
+            assertTrue(result.output().contains("snapshot_s3_bucket is kv-bucket: ")
+                && result.output().contains("SignatureDoesNotMatch"), result.output());
+            assertFalse(result.output().contains("not-the-one"), "the secret: " + result.output());
+            final Commands.Result untrusting = fails(wrong.toArray(String[]::new));
+            assertEquals(1, untrusting.code(), untrusting.output());
+            assertTrue(untrusting.output().contains("snapshot_s3_bucket is kv-bucket: ")
+                && untrusting.output().contains("-Djavax.net.ssl.trustStore"), untrusting.output());
         }
     }
 

@@ -2,6 +2,7 @@ package io.kvtier.store.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -147,7 +148,65 @@ class MasterConfigTest {
                 new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST,
                 new MasterSettings.Pages(new PageLayout("/mnt/a", 2, 8192, 16_384), "blue-7", 0.625, 0.375, true,
                     new MasterSettings.Promotion(true, 3, 19))),
-            new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000), List.of()), config);
+            new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000, new BucketConfig(new BucketConfig.Place(
+                "http://s3.test:81", "r-2", "buck.et", "p/q", "path"), "cf", 21_000, 22)),
+            List.of("snapshot_backup_dir is d and has no effect, since snapshot_object_store_type is s3")), config);
+    }
+
+    private static Map<MasterOption, String> withBucket(final MasterOption option, final String value) {
+        final Map<MasterOption, String> options = new EnumMap<>(Map.of(MasterOption.ENABLE_SNAPSHOT, "true",
+            MasterOption.SNAPSHOT_OBJECT_STORE_TYPE, "s3", MasterOption.SNAPSHOT_S3_BUCKET, "bucket",
+            MasterOption.SNAPSHOT_S3_REGION, "eu-central-1"));
+        options.put(option, value);
+        return options;
+    }
+
+    private BucketConfig.Place place(final MasterOption option, final String value) {
+        return from(withBucket(option, value), Map.of()).snapshots().bucket().place();
+    }
+
+    @Test
+    void shouldKnowWhereABucketIs() {
+        final BucketConfig.Place aws = place(MasterOption.SNAPSHOT_S3_BUCKET, "bucket");
+        assertEquals("https://s3.eu-central-1.amazonaws.com", aws.uri().toString());
+        assertFalse(aws.isPathStyle());
+        assertTrue(place(MasterOption.SNAPSHOT_S3_ADDRESSING, "path").isPathStyle());
+        assertTrue(place(MasterOption.SNAPSHOT_S3_ENDPOINT, "https://minio.example:9000").isPathStyle());
+        assertEquals("http://127.0.0.1:9000", place(MasterOption.SNAPSHOT_S3_ENDPOINT, "http://127.0.0.1:9000").uri()
+            .toString());
+        assertNull(from(Map.of(), Map.of()).snapshots().bucket());
+        final Map<MasterOption, String> local = withBucket(MasterOption.SNAPSHOT_OBJECT_STORE_TYPE, "local");
+        local.put(MasterOption.SNAPSHOT_BACKUP_DIR, "d");
+        assertNull(from(local, Map.of()).snapshots().bucket());
+        assertEquals(
+            List.of("snapshot_s3_bucket is bucket and has no effect, since snapshot_object_store_type is local"),
+            from(local, Map.of()).warnings());
+        local.remove(MasterOption.SNAPSHOT_BACKUP_DIR);
+        assertEquals("enable_snapshot is true and there is no snapshot_backup_dir; name a folder, or a bucket with "
+            + "snapshot_object_store_type=s3", problem(() -> from(local, Map.of())));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', nullValues = "none", value = {
+        "SNAPSHOT_S3_BUCKET     | ''             | 3 to 63 small letters, digits, '.' or '-'",
+        "SNAPSHOT_S3_BUCKET     | No             | 3 to 63 small letters, digits, '.' or '-'",
+        "SNAPSHOT_S3_BUCKET     | with.dot       | a name without '.' where it stands in front of the host",
+        "SNAPSHOT_S3_PREFIX     | /a             | letters, digits, '.', '_', '=' or '-', in parts",
+        "SNAPSHOT_S3_PREFIX     | a/../b         | and no part '.' or '..'",
+        "SNAPSHOT_S3_PREFIX     | a/.            | and no part '.' or '..'",
+        "SNAPSHOT_S3_PREFIX     | a//b           | letters, digits, '.', '_', '=' or '-', in parts",
+        "SNAPSHOT_S3_REGION     | ''             | 1 to 128 letters",
+        "SNAPSHOT_S3_ENDPOINT   | s3.example.com | https://HOST or https://HOST:PORT",
+        "SNAPSHOT_S3_ENDPOINT   | ftp://a        | https://HOST or https://HOST:PORT",
+        "SNAPSHOT_S3_ENDPOINT   | https://a/b    | https://HOST or https://HOST:PORT",
+        "SNAPSHOT_S3_ENDPOINT   | https://u@a    | https://HOST or https://HOST:PORT",
+        "SNAPSHOT_S3_ENDPOINT   | https://a b    | https://HOST or https://HOST:PORT",
+        "SNAPSHOT_S3_ENDPOINT   | http://a       | use https, or set insecure",
+        "SNAPSHOT_S3_ADDRESSING | host           | auto or path or virtual",
+        "SNAPSHOT_S3_ATTEMPTS   | 0              | a whole number from 1 to 1000"})
+    void shouldRefuseABucketThatCannotBeOne(final MasterOption option, final String value, final String allowed) {
+        final String problem = problem(() -> from(withBucket(option, value), Map.of()));
+        assertTrue(problem.contains(option.key() + " is '" + value + "'") && problem.contains(allowed), problem);
     }
 
     /** One that is not the default for each but the file itself. */
@@ -155,7 +214,8 @@ class MasterConfigTest {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
             "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "true",
             "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7", "8s",
-            "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "d", "18", "19", "20");
+            "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "s3", "d", "18", "19", "20",
+            "http://s3.test:81", "r-2", "buck.et", "p/q", "path", "cf", "21", "22");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =
             Stream.of(MasterOption.values()).filter(option -> option != MasterOption.CONFIG_PATH).toList();

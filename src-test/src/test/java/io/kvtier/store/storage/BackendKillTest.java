@@ -10,7 +10,9 @@ import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.Result;
 import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,14 +25,21 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A process that stores, evicts and removes is killed at a random point, again and again on one directory. */
+/**
+ * A process that stores, evicts and removes is killed at a random point, again and again on one directory. Before that
+ * it is stopped at random points, and what lies on its disk then, which is what a kill would leave, is opened as well:
+ * so there are many more points than processes.
+ */
 @ExtendWith(LeakCheck.class)
 @ParameterizedClass
 @EnumSource(DiskBackend.class)
 class BackendKillTest {
     private static final int UNITS = 64;
     private static final int ROUNDS = Integer.getInteger("kvtier.kill.rounds", 10);
+    /** So often each of them is stopped before. */
+    private static final int STOPS = Integer.getInteger("kvtier.kill.stops", 19);
     private static final int MOST_LINES = 300;
+    private static final int MOST_LINES_TO_A_STOP = 30;
     private static final long SEED = Long.getLong("kvtier.kill.seed", 20_260_731L);
 
     @Parameter
@@ -101,25 +110,48 @@ class BackendKillTest {
     void shouldHaveWhatItReportedAfterItWasKilled() {
         final SplittableRandom random = new SplittableRandom(SEED);
         for (int round = 0; round < ROUNDS; round++) {
-            final int lines = 1 + random.nextInt(MOST_LINES);
-            final String where = "seed " + SEED + ", round " + round + ", killed after " + lines + " lines";
-            killAfter(lines, random.nextLong(), round * 1_000_000L);
-            try (BackendRig rig = setup(kind, directory).open()) {
-                ledger.verify(rig, true);
-                ledger.adopt(rig);
-            } catch (final AssertionError | RuntimeException e) {
-                throw new AssertionError(where, e);
+            final String where = "seed " + SEED + ", round " + round;
+            try (Jvm victim = start(random.nextLong(), round * 1_000_000L)) {
+                for (int stop = 0; stop < STOPS; stop++) {
+                    final String place = where + ", stop " + stop;
+                    victim.stopAt(1 + random.nextInt(MOST_LINES_TO_A_STOP), this::apply, () -> verifyCopy(place));
+                }
+                victim.killAt(1 + random.nextInt(MOST_LINES), this::apply);
             }
+            verify(directory, where, true);
         }
         assertTrue(stored > 100, () -> "the processes stored only " + stored + " values");
     }
 
-    private void killAfter(final int lines, final long seed, final long version) {
+    private Jvm start(final long seed, final long version) {
         final List<String> flags =
             List.of("-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow");
-        try (Jvm victim = Jvm.start(flags, ProcessBuilder.Redirect.INHERIT, Victim.class, directory.toString(),
-            Long.toString(seed), Long.toString(version), kind.name())) {
-            victim.killAt(lines, this::apply);
+        return Jvm.start(flags, ProcessBuilder.Redirect.INHERIT, Victim.class, directory.toString(),
+            Long.toString(seed), Long.toString(version), kind.name());
+    }
+
+    private void verifyCopy(final String where) {
+        try {
+            final Path copy = directory.resolveSibling(directory.getFileName() + "-copy");
+            try {
+                Directories.copy(directory, copy);
+                verify(copy, where, false);
+            } finally {
+                Directories.delete(copy);
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void verify(final Path where, final String when, final boolean goesOn) {
+        try (BackendRig rig = setup(kind, where).open()) {
+            ledger.verify(rig, true);
+            if (goesOn) {
+                ledger.adopt(rig);
+            }
+        } catch (final AssertionError | RuntimeException e) {
+            throw new AssertionError(when, e);
         }
     }
 

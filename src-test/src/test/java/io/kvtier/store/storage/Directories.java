@@ -12,6 +12,17 @@ final class Directories {
     private Directories() {
     }
 
+    /** Copies one, with all that is in it, to a place where nothing is. */
+    static void copy(final Path directory, final Path to) throws IOException {
+        final List<Path> all;
+        try (Stream<Path> walk = Files.walk(directory)) {
+            all = walk.toList();
+        }
+        for (final Path one : all) {
+            Files.copy(one, to.resolve(directory.relativize(one)));
+        }
+    }
+
     /** Deletes one with all that is in it. */
     static void delete(final Path directory) throws IOException {
         final List<Path> all;

@@ -2,6 +2,8 @@ package io.kvtier.store.cli;
 
 import io.kvtier.store.admin.AdminConfig;
 import io.kvtier.store.admin.AdminServer;
+import io.kvtier.store.config.BucketConfig;
+import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.MasterConfig;
 import io.kvtier.store.config.MasterOption;
 import io.kvtier.store.config.SecurityFiles;
@@ -11,6 +13,10 @@ import io.kvtier.store.metrics.MasterMetrics;
 import io.kvtier.store.metrics.RequestMetrics;
 import io.kvtier.store.snapshot.files.DirectoryStore;
 import io.kvtier.store.snapshot.files.SnapshotArchive;
+import io.kvtier.store.snapshot.files.SnapshotStore;
+import io.kvtier.store.snapshot.s3.S3Credentials;
+import io.kvtier.store.snapshot.s3.S3Settings;
+import io.kvtier.store.snapshot.s3.S3Store;
 import io.kvtier.transport.SharedSecret;
 import io.kvtier.transport.rpc.RpcServerConfig;
 import java.io.IOException;
@@ -131,13 +137,30 @@ final class MasterProcess implements AutoCloseable {
             return SnapshotPlan.none(System.currentTimeMillis());
         }
         try {
-            return SnapshotPlan.of(new SnapshotArchive(DirectoryStore.open(Path.of(wanted.directory()),
-                config.clusterId()), config.clusterId(), wanted.retained()), new SnapshotPlan.Terms(wanted.taken(),
-                wanted.restored(), wanted.intervalMs(), wanted.remountMs()), System.currentTimeMillis());
+            final SnapshotStore store = wanted.bucket() == null
+                ? DirectoryStore.open(Path.of(wanted.directory()), config.clusterId())
+                : bucket(wanted.bucket(), config.clusterId());
+            return SnapshotPlan.of(new SnapshotArchive(store, config.clusterId(), wanted.retained()),
+                new SnapshotPlan.Terms(wanted.taken(), wanted.restored(), wanted.intervalMs(), wanted.remountMs()),
+                System.currentTimeMillis());
         } catch (final IOException e) {
-            throw new IOException(MasterOption.SNAPSHOT_BACKUP_DIR.key() + " is " + wanted.directory() + ": "
+            throw new IOException(wanted.bucket() == null
+                ? MasterOption.SNAPSHOT_BACKUP_DIR.key() + " is " + wanted.directory() + ": " + e.getMessage()
+                : MasterOption.SNAPSHOT_S3_BUCKET.key() + " is " + wanted.bucket().place().bucket() + ": "
                 + e.getMessage(), e);
         }
+    }
+
+    /** It is not closed: the last snapshot is written when the master ends, and then the process does. */
+    private static SnapshotStore bucket(final BucketConfig wanted, final String clusterId) throws IOException {
+        final BucketConfig.Place place = wanted.place();
+        final String prefix = place.prefix().isEmpty() || place.prefix().endsWith("/") ? place.prefix()
+            : place.prefix() + '/';
+        final Environment environment = Environment.system();
+        return S3Store.open(new S3Settings(place.uri(), place.region(), place.bucket(),
+            prefix + DirectoryStore.folderName(clusterId) + '/', place.isPathStyle(), wanted.timeoutMs(),
+            wanted.attempts()), wanted.credentialsFile().isEmpty() ? S3Credentials.of(environment)
+            : S3Credentials.ofFile(Path.of(wanted.credentialsFile()), environment));
     }
 
     private static void setUnlessSet(final String property, final String value) {

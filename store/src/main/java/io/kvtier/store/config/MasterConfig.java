@@ -29,6 +29,12 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
         Objects.requireNonNull(settings, "settings");
         Objects.requireNonNull(snapshots, "snapshots");
         warnings = List.copyOf(warnings);
+        final BucketConfig bucket = snapshots.bucket();
+        if (bucket != null && !bucket.place().isPrivate() && !security.insecure()) {
+            throw new IllegalArgumentException(MasterOption.SNAPSHOT_S3_ENDPOINT.key() + " is '"
+                + bucket.place().endpoint() + "', and names of values and tokens of memory would go there as they are; "
+                + "use https, or set " + MasterOption.INSECURE.key());
+        }
     }
 
     /**
@@ -101,23 +107,25 @@ public record MasterConfig(Rpc rpc, Http http, Security security, String cluster
      *
      * @param taken           whether snapshots are taken.
      * @param restored        whether the master begins with one.
-     * @param directory       where they are; empty for nowhere.
+     * @param directory       where they are; empty for nowhere, or for a bucket.
      * @param intervalMs      from the end of one to the beginning of the next.
      * @param retained        how many are kept.
      * @param remountMs       after which what has not come back after a restore is forgotten.
+     * @param bucket          where they are in place of a directory; null for none.
      */
     public record Snapshots(boolean taken, boolean restored, String directory, long intervalMs, int retained,
-                            long remountMs) {
+                            long remountMs, BucketConfig bucket) {
         /** Validates. */
         public Snapshots {
             MasterOption.SNAPSHOT_BACKUP_DIR.check(directory);
             MasterOption.SNAPSHOT_INTERVAL_SECONDS.check(intervalMs);
             MasterOption.SNAPSHOT_RETENTION_COUNT.check((long) retained);
             MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC.check(remountMs);
-            if ((taken || restored) && directory.isEmpty()) {
+            if ((taken || restored) && bucket == null && directory.isEmpty()) {
                 throw new IllegalArgumentException((taken ? MasterOption.ENABLE_SNAPSHOT
                     : MasterOption.ENABLE_SNAPSHOT_RESTORE).key() + " is true and there is no "
-                    + MasterOption.SNAPSHOT_BACKUP_DIR.key() + "; name a folder");
+                    + MasterOption.SNAPSHOT_BACKUP_DIR.key() + "; name a folder, or a bucket with "
+                    + MasterOption.SNAPSHOT_OBJECT_STORE_TYPE.key() + '=' + MasterOption.S3);
             }
         }
     }

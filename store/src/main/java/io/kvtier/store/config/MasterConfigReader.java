@@ -96,6 +96,23 @@ final class MasterConfigReader {
             new MasterConfig.Snapshots(all.flag(MasterOption.ENABLE_SNAPSHOT),
                 all.flag(MasterOption.ENABLE_SNAPSHOT_RESTORE), all.text(MasterOption.SNAPSHOT_BACKUP_DIR),
                 all.ms(MasterOption.SNAPSHOT_INTERVAL_SECONDS), all.whole(MasterOption.SNAPSHOT_RETENTION_COUNT),
-                all.ms(MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC)), warnings);
+                all.ms(MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC), bucket(all)), warnings);
+    }
+
+    /** Where snapshots are in a bucket; null when they are not, or there are none. */
+    private BucketConfig bucket(final MasterValues all) {
+        final boolean wanted = all.text(MasterOption.SNAPSHOT_OBJECT_STORE_TYPE).equals(MasterOption.S3);
+        final MasterOption idle = wanted ? MasterOption.SNAPSHOT_BACKUP_DIR : MasterOption.SNAPSHOT_S3_BUCKET;
+        if (!all.text(idle).isEmpty()) {
+            warnings.add(idle.key() + " is " + all.text(idle) + " and has no effect, since "
+                + MasterOption.SNAPSHOT_OBJECT_STORE_TYPE.key() + " is "
+                + all.text(MasterOption.SNAPSHOT_OBJECT_STORE_TYPE));
+        }
+        final boolean used = all.flag(MasterOption.ENABLE_SNAPSHOT) || all.flag(MasterOption.ENABLE_SNAPSHOT_RESTORE);
+        return wanted && used ? new BucketConfig(new BucketConfig.Place(all.text(MasterOption.SNAPSHOT_S3_ENDPOINT),
+            all.text(MasterOption.SNAPSHOT_S3_REGION), all.text(MasterOption.SNAPSHOT_S3_BUCKET),
+            all.text(MasterOption.SNAPSHOT_S3_PREFIX), all.text(MasterOption.SNAPSHOT_S3_ADDRESSING)),
+            all.text(MasterOption.SNAPSHOT_S3_CREDENTIALS_FILE), all.ms(MasterOption.SNAPSHOT_S3_TIMEOUT_SECONDS),
+            all.whole(MasterOption.SNAPSHOT_S3_ATTEMPTS)) : null;
     }
 }

@@ -2,6 +2,7 @@ package io.kvtier.store.config;
 
 import io.kvtier.store.replica.PageLayout;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -156,11 +157,14 @@ public enum MasterOption {
 
     /** Whether snapshots are taken. */
     ENABLE_SNAPSHOT(new OptionKind.Flag(), "false",
-        "Save the master's state now and then, and when it is asked to end, into snapshot_backup_dir."),
+        "Save the master's state now and then, and when it is asked to end, where snapshot_object_store_type says."),
     /** Whether one is restored. */
     ENABLE_SNAPSHOT_RESTORE(new OptionKind.Flag(), "false",
-        "Begin with the last snapshot in snapshot_backup_dir that is whole; values can be read when their owners have "
-            + "brought them back."),
+        "Begin with the last snapshot there that is whole; values can be read when their owners have brought them "
+            + "back."),
+    /** What kind of place snapshots are in. */
+    SNAPSHOT_OBJECT_STORE_TYPE(new OptionKind.Choice(List.of(MasterOption.LOCAL, MasterOption.S3)), MasterOption.LOCAL,
+        "Where snapshots are: in a folder (local), or in a bucket of a store that speaks S3."),
     /** Where snapshots are. */
     SNAPSHOT_BACKUP_DIR(new OptionKind.Text("a path", MasterOption.LONGEST), "",
         "Folder of snapshots; each cluster_id has one of its own in it."),
@@ -171,16 +175,49 @@ public enum MasterOption {
     SNAPSHOT_RETENTION_COUNT(new OptionKind.Whole(1, MasterOption.MANY), "2", "Keep the last so many snapshots."),
     /** How long owners may take. */
     SNAPSHOT_REMOUNT_TIMEOUT_SEC(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "300",
-        "What its owner has not brought back so long after a restore is forgotten.");
+        "What its owner has not brought back so long after a restore is forgotten."),
+    /** Where S3 is. */
+    SNAPSHOT_S3_ENDPOINT(new OptionKind.Text("an address", MasterOption.LONGEST), "",
+        "Address of the store (https://host, with a port if need be); without one, that of AWS in the region."),
+    /** Which region. */
+    SNAPSHOT_S3_REGION(new OptionKind.Word(MasterOption.LONGEST_NAME), "us-east-1",
+        "Region that requests are signed for; most stores but AWS take any."),
+    /** Which bucket. */
+    SNAPSHOT_S3_BUCKET(new OptionKind.Text("a name", MasterOption.LONGEST), "", "Bucket of snapshots."),
+    /** Where in it. */
+    SNAPSHOT_S3_PREFIX(new OptionKind.Text("the beginning of a key", MasterOption.LONGEST_PREFIX), "",
+        "Keys of snapshots begin with this; each cluster_id has a part of its own behind it."),
+    /** Where the bucket's name stands. */
+    SNAPSHOT_S3_ADDRESSING(new OptionKind.Choice(List.of(MasterOption.AUTO, "path", "virtual")), MasterOption.AUTO,
+        "Name the bucket in the path, or in front of the host (virtual); auto: the latter at AWS alone."),
+    /** Where credentials are. */
+    SNAPSHOT_S3_CREDENTIALS_FILE(new OptionKind.Text("a path", MasterOption.LONGEST), "",
+        "Credentials as the tools of AWS keep them, of section AWS_PROFILE or 'default'; without a file, "
+            + "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment."),
+    /** How long one try may take. */
+    SNAPSHOT_S3_TIMEOUT_SECONDS(new OptionKind.Time("s", 1, MasterOption.DAY_MS), "60",
+        "Time for one try of a request, which moves 16 MiB at most."),
+    /** How often a request is tried. */
+    SNAPSHOT_S3_ATTEMPTS(new OptionKind.Whole(1, MasterOption.MANY), "5",
+        "How often a request is tried that may go well another time; pauses grow from 0.2 s to 10 s.");
 
     /** Where a master takes calls when nobody says otherwise. */
     public static final int USUAL_RPC_PORT = 50_051;
     /** What the names of all environment variables begin with. */
     public static final String VARIABLES = "KVTIER_MASTER_";
 
+    /** Snapshots in a folder. */
+    static final String LOCAL = "local";
+    /** Snapshots in a bucket. */
+    static final String S3 = "s3";
+    /** What is usual there. */
+    static final String AUTO = "auto";
+
     private static final int LAST_PORT = 65_535;
     private static final int LONGEST = 4096;
     private static final int LONGEST_NAME = 128;
+    /** Keys have 1,024 bytes at most, and a cluster_id and names of snapshots stand behind it. */
+    private static final int LONGEST_PREFIX = 512;
     private static final long DAY_MS = 86_400_000;
     private static final long YEAR_MS = 365 * DAY_MS;
     private static final long MANY = 1000;

@@ -115,6 +115,19 @@ public abstract class SnapshotStoreContract {
         assertEquals(wanted, names());
     }
 
+    /** So many snapshots. */
+    public static void writeSnapshots(final SnapshotStore store, final int count) throws IOException {
+        final SnapshotArchive archive = new SnapshotArchive(store, SnapshotSamples.CLUSTER, count);
+        for (int i = 0; i < count; i++) {
+            SnapshotSamples.write(archive, SnapshotSamples.head(), SnapshotSamples.objects());
+        }
+    }
+
+    /** The one that a master would begin with. */
+    public static SnapshotId newest(final SnapshotStore store) throws IOException {
+        return new SnapshotArchive(store, SnapshotSamples.CLUSTER, 1).find().best().manifest().id();
+    }
+
     /** An archive over it: what counts, retention, and what a restart finds. */
     @Test
     void shouldKeepSnapshots() throws IOException {

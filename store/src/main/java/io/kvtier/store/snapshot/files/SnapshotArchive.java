@@ -6,6 +6,7 @@ import io.kvtier.store.snapshot.SnapshotHead;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -68,7 +69,9 @@ public final class SnapshotArchive {
      * Reads the snapshot that counts: that which {@code latest} names, or else the newest other one that is whole.
      *
      * @return what was found.
-     * @throws IOException when the store cannot be read.
+     * @throws StoreUnavailableException when the store does not answer or refuses, so that it is not known which is
+     *                                   whole.
+     * @throws IOException               when the store cannot be read.
      */
     public Found find() throws IOException {
         final List<String> refused = new ArrayList<>();
@@ -81,6 +84,9 @@ public final class SnapshotArchive {
                 later |= e.isLater();
             } catch (final NoSuchFileException e) {
                 refused.add("snapshot " + id + " has no " + e.getFile());
+            } catch (final StoreUnavailableException | InterruptedIOException e) {
+                // What is not reached may be whole: a master that began with an older one would put that in its place.
+                throw e;
             } catch (final IOException e) {
                 refused.add("snapshot " + id + " cannot be read: " + e);
             }

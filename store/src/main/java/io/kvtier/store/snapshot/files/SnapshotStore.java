@@ -6,7 +6,8 @@ import java.io.InputStream;
 import java.util.List;
 
 /**
- * Where snapshots are kept: blobs by name, each of which is there whole or not at all.
+ * Where snapshots are kept: blobs by name, each of which is there whole or not at all. A store of another host throws
+ * {@link StoreUnavailableException} while it is not reached or refuses.
  *
  * <p><b>Threading:</b> any thread; one name is written by one thread at a time. <b>Blocking:</b> on the store.
  */
