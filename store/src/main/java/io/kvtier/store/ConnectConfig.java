@@ -1,9 +1,8 @@
 package io.kvtier.store;
 
+import io.kvtier.store.config.HostName;
 import io.kvtier.transport.HostPort;
 import io.kvtier.transport.SharedSecret;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -280,7 +279,7 @@ public final class ConnectConfig {
         private SSLContext tls;
         private boolean open;
         private String name = defaultName();
-        private String hostId = defaultHost();
+        private String hostId = HostName.local();
         private String tenant = ObjectKey.DEFAULT_TENANT;
         private String bindHost = DEFAULT_BIND_HOST;
         private String advertisedHost;
@@ -627,18 +626,9 @@ public final class ConnectConfig {
         }
 
         private static String defaultName() {
-            final String host = defaultHost();
+            final String host = HostName.local();
             final String all = ProcessHandle.current().pid() + "@" + host;
             return all.substring(0, Math.min(all.length(), MAX_NAME));
-        }
-
-        private static String defaultHost() {
-            try {
-                final String host = InetAddress.getLocalHost().getHostName();
-                return host.substring(0, Math.min(host.length(), MAX_NAME));
-            } catch (final UnknownHostException e) {
-                return "localhost";
-            }
         }
     }
 }

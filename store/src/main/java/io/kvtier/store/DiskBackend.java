@@ -11,7 +11,9 @@ public enum DiskBackend {
     /** Files of up to 256 MiB or 500 values, each written once, with those that were stored together. */
     BUCKET("bucket_storage_backend"),
     /** A file a value. */
-    FILE_PER_KEY("file_per_key_storage_backend");
+    FILE_PER_KEY("file_per_key_storage_backend"),
+    /** The same, in a folder of this host's own below one that many hosts may have mounted. */
+    DISTRIBUTED("distributed_storage_backend");
 
     /** The variable that says which one a store uses where its settings do not. */
     public static final String VARIABLE = "MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR";

@@ -55,6 +55,7 @@ final class DirectoryHeader {
             case OFFSET_ALLOCATOR -> BackingFile.FILE_NAME;
             case BUCKET -> FileLayout.BUCKET.headerName();
             case FILE_PER_KEY -> FileLayout.FILE_PER_KEY.headerName();
+            case DISTRIBUTED -> StorageBackends.HOSTS;
         };
     }
 

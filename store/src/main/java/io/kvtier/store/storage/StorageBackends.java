@@ -7,13 +7,20 @@ import io.kvtier.store.StoreException;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
+import net.openhft.hashing.LongHashFunction;
 
 /** Opens the backend of a directory. <b>Threading:</b> stateless. <b>Blocking:</b> on the disk. */
 public final class StorageBackends {
+    /** Where the hosts' own folders are. */
+    static final String HOSTS = "kv_hosts";
+    private static final Pattern FOLDER_NAME = Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}");
+
     private StorageBackends() {
     }
 
@@ -32,19 +39,47 @@ public final class StorageBackends {
     public static StorageBackend open(final DiskBackend kind, final BackendOptions options,
         final TransferEngine engine, final FileOpener opener) {
         try (Closings open = new Closings()) {
-            DurableNames.of(opener).createDurably(options.directory());
-            final StoreLock lock = open.keep(StoreLock.take(options.directory()), StoreLock::close);
-            DirectoryHeader.refuseOthers(options.directory(), kind);
-            final StorageBackend backend = switch (kind) {
-                case OFFSET_ALLOCATOR -> extents(options, lock, engine, opener);
-                case BUCKET -> files(FileLayout.BUCKET, options, lock, engine, opener);
-                case FILE_PER_KEY -> files(FileLayout.FILE_PER_KEY, options, lock, engine, opener);
+            if (kind == DiskBackend.DISTRIBUTED) {
+                DirectoryHeader.refuseOthers(options.directory(), kind);
+            }
+            final BackendOptions own = kind == DiskBackend.DISTRIBUTED ? options.in(ownFolder(options)) : options;
+            DurableNames.of(opener).createDurably(own.directory());
+            final StoreLock lock = open.keep(lock(own, kind), StoreLock::close);
+            final DiskBackend files = kind == DiskBackend.DISTRIBUTED ? DiskBackend.FILE_PER_KEY : kind;
+            DirectoryHeader.refuseOthers(own.directory(), files);
+            final StorageBackend backend = switch (files) {
+                case OFFSET_ALLOCATOR -> extents(own, lock, engine, opener);
+                case BUCKET -> files(FileLayout.BUCKET, own, lock, engine, opener);
+                case FILE_PER_KEY, DISTRIBUTED -> files(FileLayout.FILE_PER_KEY, own, lock, engine, opener);
             };
             open.stayOpen();
             return backend;
         } catch (final NativeException e) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
+        }
+    }
+
+    /**
+     * The folder of one host. Nobody else reads or writes there, whatever hosts share the directory: others get values
+     * through their owner. So no host sees what another one's cache has, and a file is made, synced and renamed by the
+     * same mount that reads it.
+     */
+    private static Path ownFolder(final BackendOptions options) {
+        final String host = options.host();
+        return options.directory().resolve(HOSTS).resolve(FOLDER_NAME.matcher(host).matches() ? host
+            : String.format("%016x", LongHashFunction.xx().hashBytes(host.getBytes(StandardCharsets.UTF_8))));
+    }
+
+    private static StoreLock lock(final BackendOptions own, final DiskBackend kind) {
+        try {
+            return StoreLock.take(own.directory());
+        } catch (final StoreException e) {
+            if (kind != DiskBackend.DISTRIBUTED || e.code() != ErrorCode.FILE_LOCK_FAIL) {
+                throw e;
+            }
+            throw new StoreException(e.code(), e.getMessage() + "; with " + kind.configName() + " a host has one, and "
+                + "two of one name (" + own.host() + ") must be told apart by --host-id or ConnectConfig's hostId", e);
         }
     }
 

@@ -196,6 +196,7 @@ class DiskTierTest {
             case OFFSET_ALLOCATOR -> "kv_cache.data";
             case BUCKET -> "kv_buckets.header";
             case FILE_PER_KEY -> "kv_files.header";
+            case DISTRIBUTED -> "kv_hosts";
         };
     }
 
