@@ -45,6 +45,11 @@ final class BackendValues implements BatchValues {
         }
 
         @Override
+        public List<Boolean> mayEvictCopies(final List<StoredValue> victims) {
+            return mayEvict(victims);
+        }
+
+        @Override
         public boolean isCurrent(final ObjectKey key, final long version) {
             return true;
         }

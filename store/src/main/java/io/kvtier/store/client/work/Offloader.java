@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
@@ -43,6 +44,8 @@ import org.agrona.CloseHelper;
 public final class Offloader implements AutoCloseable {
     /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
     private static final long BATCH_BYTES = 32L << 20;
+    /** What has not been used for longer, or nobody knows since when, is as old as anything. */
+    private static final long MOST_IDLE_MS = TimeUnit.DAYS.toMillis(3650);
     private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
 
     private final UUID clientId;
@@ -251,6 +254,7 @@ public final class Offloader implements AutoCloseable {
     }
 
     private List<Result> store(final List<OffloadTask> tasks) {
+        final long namedNanos = System.nanoTime();
         final Result gone = new Result(Outcome.REMOVED_MEANWHILE, 0, null);
         final List<ReplicaMemory.OwnRange> ranges = new ArrayList<>(tasks.size());
         final List<Item> items = new ArrayList<>(tasks.size());
@@ -260,7 +264,7 @@ public final class Offloader implements AutoCloseable {
                     Units.taken(task.source().size(), StoreConfig.UNIT_BYTES));
                 ranges.add(range);
                 if (range != null) {
-                    items.add(item(task, range.slice()));
+                    items.add(item(task, range.slice(), namedNanos));
                 }
             }
             final Iterator<Result> stored = backend.store(items, owner()).iterator();
@@ -275,11 +279,12 @@ public final class Offloader implements AutoCloseable {
     }
 
     /** With the padding to a whole unit, which may hold an earlier value's bytes until here: nobody else reads it. */
-    private static Item item(final OffloadTask task, final RegionSlice memory) {
+    private static Item item(final OffloadTask task, final RegionSlice memory, final long namedNanos) {
         final long size = task.source().size();
         memory.segment().asSlice(size).fill((byte) 0);
         ((HostMemory) memory.region()).raiseFault();
-        return new Item(task.key(), task.version(), memory, size);
+        return new Item(task.key(), task.version(), memory, size,
+            namedNanos - TimeUnit.MILLISECONDS.toNanos(Math.min(task.idleMs(), MOST_IDLE_MS)));
     }
 
     private void answer(final OffloadTask task, final Result result) {
@@ -322,8 +327,17 @@ public final class Offloader implements AutoCloseable {
         return new StorageBackend.Owner() {
             @Override
             public List<Boolean> mayEvict(final List<StoredValue> victims) {
+                return evict(victims, false);
+            }
+
+            @Override
+            public List<Boolean> mayEvictCopies(final List<StoredValue> victims) {
+                return evict(victims, true);
+            }
+
+            private List<Boolean> evict(final List<StoredValue> victims, final boolean copies) {
                 return BatchCalls.each(master.apply(new DiskCommand.EvictDisk(clientId,
-                    victims.stream().map(Offloader::object).toList())), victims.size());
+                    victims.stream().map(Offloader::object).toList(), copies)), victims.size());
             }
 
             @Override
