@@ -29,21 +29,30 @@ import io.kvtier.transport.RareLog;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
 /**
- * The thread that copies values from memory to disk, this client's own or the shared one, when the master asks for it:
+ * The threads that copy values from memory to disk, this client's own or the shared one, when the master asks for it:
  * on memory pressure, not on a timer.
  *
  * <p><b>Threading:</b> {@link #wake()} from any thread; everything else on its own platform thread. <b>Lifetime:</b>
  * {@link #close()} lets the batch under way end. Every task that was fetched is answered, whatever happens.
  */
 public final class Offloader implements AutoCloseable {
-    /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
+    /** What is fetched at once. */
     private static final long BATCH_BYTES = 32L << 20;
+    /** A part of a batch shares one fdatasync of the data and one of the log; its memory comes free together. */
+    private static final long PART_BYTES = 8L << 20;
     /** What has not been used for longer, or nobody knows since when, is as old as anything. */
     private static final long MOST_IDLE_MS = TimeUnit.DAYS.toMillis(3650);
     private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
@@ -59,6 +68,9 @@ public final class Offloader implements AutoCloseable {
     private final AtomicBoolean dropped = new AtomicBoolean();
     private final WorkSignal work = new WorkSignal();
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
+    /** While one part is made durable, the other thread writes the next. */
+    private final ExecutorService second =
+        Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("kvtier-offloader-2").factory());
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicBoolean unsettled = new AtomicBoolean();
     private final RareLog notes = new RareLog(LOG);
@@ -120,6 +132,8 @@ public final class Offloader implements AutoCloseable {
     public void close() {
         stopping = true;
         work.wake();
+        // It does what it was given before; the first waits for that.
+        second.shutdown();
         try {
             thread.join(closeTimeoutMs);
         } catch (final InterruptedException e) {
@@ -190,13 +204,74 @@ public final class Offloader implements AutoCloseable {
         final List<OffloadTask> own = shared.isEmpty() ? tasks
             : tasks.stream().filter(task -> task.target() != ReplicaType.DISTRIBUTED_DISK).toList();
         if (!own.isEmpty()) {
-            final List<Result> results = store(own);
-            for (int i = 0; i < own.size(); i++) {
-                answer(own.get(i), results.get(i));
-            }
+            storeParts(own);
         }
         if (!shared.isEmpty()) {
             share(shared);
+        }
+    }
+
+    /** Puts wait for memory that comes free with a part, so parts are small; two at a time keep the disk busy. */
+    private void storeParts(final List<OffloadTask> tasks) {
+        final Queue<List<OffloadTask>> parts = new ConcurrentLinkedQueue<>(parts(tasks));
+        final Future<?> other = parts.size() > 1 ? helped(parts) : null;
+        try {
+            storeAll(parts);
+        } finally {
+            if (other != null) {
+                await(other);
+            }
+        }
+    }
+
+    private static List<List<OffloadTask>> parts(final List<OffloadTask> tasks) {
+        final List<List<OffloadTask>> parts = new ArrayList<>();
+        long bytes = 0;
+        for (final OffloadTask task : tasks) {
+            if (parts.isEmpty() || bytes + task.source().size() > PART_BYTES) {
+                parts.add(new ArrayList<>());
+                bytes = 0;
+            }
+            parts.getLast().add(task);
+            bytes += task.source().size();
+        }
+        return parts;
+    }
+
+    /** Null when the store is being closed: then this thread does all of it. */
+    private Future<?> helped(final Queue<List<OffloadTask>> parts) {
+        try {
+            return second.submit(() -> storeAll(parts));
+        } catch (final RejectedExecutionException e) {
+            return null;
+        }
+    }
+
+    private void storeAll(final Queue<List<OffloadTask>> parts) {
+        for (List<OffloadTask> part = parts.poll(); part != null; part = parts.poll()) {
+            final List<Result> results = store(part);
+            for (int i = 0; i < part.size(); i++) {
+                answer(part.get(i), results.get(i));
+            }
+        }
+    }
+
+    /** However often it is interrupted: what is under way uses memory that is the store's to give back. */
+    private static void await(final Future<?> other) {
+        boolean ended = false;
+        while (!ended) {
+            try {
+                other.get();
+                ended = true;
+            } catch (final InterruptedException e) {
+                LOG.log(System.Logger.Level.DEBUG, "interrupted; it waits all the same");
+            } catch (final ExecutionException e) {
+                switch (e.getCause()) {
+                    case RuntimeException failure -> throw failure;
+                    case Error failure -> throw failure;
+                    default -> throw new IllegalStateException(e.getCause());
+                }
+            }
         }
     }
 
