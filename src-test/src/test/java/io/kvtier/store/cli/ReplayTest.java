@@ -32,7 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ReplayTest {
     private static final String[] LRU = {"--high-watermark", "1.0", "--eviction-ratio", "0", "--lease-ms", "0"};
     private static final int REQUESTS = 300;
-    private static final String REQUEST = "{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 3, \"hash_ids\": ";
+    private static final String REQUEST =
+        "{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 3, \"hash_ids\": ";
 
     @TempDir
     private Path dir;

@@ -79,7 +79,8 @@ final class BackendRows {
     }
 
     private Row besideFio(final DiskBackend backend, final ValueBatches.Shape shape, final boolean durable) {
-        return new Row(name(backend, shape) + (durable ? ", beside fdatasync each " + shape.count() : ""), Unit.MIB_PER_SECOND, fio,
+        final String beside = durable ? ", beside fdatasync each " + shape.count() : "";
+        return new Row(name(backend, shape) + beside, Unit.MIB_PER_SECOND, fio,
             shape.bytes() >= FIO_GOAL_FROM ? FIO_GOAL : NO_GOAL, this::here, () -> Rig.with(rig -> {
                 final ValueBatches ours = ours(rig, backend, shape);
                 final Fio peer = durable ? Fio.durableUring(shape.bytes(), shape.count(), shape.count())

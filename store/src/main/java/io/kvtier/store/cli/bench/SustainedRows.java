@@ -40,18 +40,23 @@ final class SustainedRows {
 
     List<Row> rows() {
         final List<Row> rows = new ArrayList<>();
-        rows.add(new Row(PUT + "4 times memory", Unit.MIB_PER_SECOND, fio, FIO_GOAL,
-            FileRows.here(TransportKind.IO_URING), () -> Rig.with(rig -> {
-                final SustainedPuts ours = embedded(rig);
-                final Fio peer = Fio.uring(Direction.WRITE, VALUE_BYTES, FIO_DEPTH);
-                return new Contest(rig, figure(ours, Stream::mebibytesPerSecond),
-                    nanos -> peer.run(workspace.file(), workspace.fileBytes(), nanos));
-            })));
+        rows.add(besideFio("4 times memory", Fio.uring(Direction.WRITE, VALUE_BYTES, FIO_DEPTH)));
+        rows.add(besideFio("4 times memory, beside fdatasync each " + FIO_DEPTH,
+            Fio.durableUring(VALUE_BYTES, FIO_DEPTH, FIO_DEPTH)));
         rows.add(limited("share of puts taken", Unit.SHARE, Stream::takenShare, 1));
         rows.add(limited("p99 of a put's time over its median", Unit.TIMES, Stream::tailTimes, MOST_TIMES));
         rows.add(besideTimer("4 times memory", Unit.MIB_PER_SECOND, Stream::mebibytesPerSecond));
         rows.add(besideTimer("p99 of a put's time", Unit.NANOSECONDS, Stream::p99Nanos));
         return rows;
+    }
+
+    private Row besideFio(final String what, final Fio peer) {
+        return new Row(PUT + what, Unit.MIB_PER_SECOND, fio, FIO_GOAL, FileRows.here(TransportKind.IO_URING),
+            () -> Rig.with(rig -> {
+                final SustainedPuts ours = embedded(rig);
+                return new Contest(rig, figure(ours, Stream::mebibytesPerSecond),
+                    nanos -> peer.run(workspace.file(), workspace.fileBytes(), nanos));
+            }));
     }
 
     private Row limited(final String what, final Unit unit, final ToDoubleFunction<Stream> figure,
