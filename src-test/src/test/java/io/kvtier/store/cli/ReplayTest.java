@@ -32,6 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ReplayTest {
     private static final String[] LRU = {"--high-watermark", "1.0", "--eviction-ratio", "0", "--lease-ms", "0"};
     private static final int REQUESTS = 300;
+    private static final String REQUEST =
+        "{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 3, \"hash_ids\": ";
 
     @TempDir
     private Path dir;
@@ -59,9 +61,8 @@ final class ReplayTest {
             conversations.add(blocks);
             requests.add(blocks);
         }
-        final String start = "{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 3, \"hash_ids\": ";
         trace = Files.write(dir.resolve("chat.jsonl"),
-            requests.stream().map(blocks -> start + blocks + '}').toList());
+            requests.stream().map(blocks -> REQUEST + blocks + '}').toList());
     }
 
     private CommandRun replay(final String... options) {
@@ -130,6 +131,25 @@ final class ReplayTest {
         assertEquals(expected.hits() * 4096, json.get("memory_read_bytes"));
         assertEquals(expected.blocks(), json.get("latency_ns.get.count"));
         assertEquals(expected.blocks() - expected.hits(), json.get("latency_ns.put.count"));
+    }
+
+    /** Memory and SSD hold different blocks, and what was used longest ago goes, wherever it was used. */
+    @Test
+    void shouldHitWithTwoTiersAsOneOfTheirSizeDoes() throws IOException {
+        final SplittableRandom random = new SplittableRandom(3);
+        requests.clear();
+        for (int i = 0; i < 2500; i++) {
+            requests.add(List.of((long) random.nextInt(1 + random.nextInt(400))));
+        }
+        Files.write(trace, requests.stream().map(blocks -> REQUEST + blocks + '}').toList());
+        final long one = Expected.lru(requests, 120).hits();
+        assertTrue(Expected.lru(requests, 100).hits() < 0.93 * one, "there is something to lose");
+        final Map<String, Object> json = replay(with(LRU, "--memory-blocks", "40", "--disk-blocks", "80", "--json"))
+            .done().json();
+        final long hits = (long) json.get("memory_hits") + (long) json.get("disk_hits");
+        assertTrue(hits >= 0.98 * one, () -> hits + " hits of " + one + ": " + json);
+        assertTrue((long) json.get("disk_evictions") > 0 && (long) json.get("disk_hits") > 0, json::toString);
+        assertEquals(0L, json.get("puts_without_space"));
     }
 
     @Test

@@ -120,6 +120,16 @@ final class BackendRig implements AutoCloseable {
         }
     }
 
+    /** Stores a value that was used last at some time of {@link System#nanoTime}. */
+    void storeUsed(final ModelOwner owner, final Value value, final long usedNanos) {
+        owner.want(value);
+        try (HostRegion memory = HostRegion.allocate(NativeTag.TEST, value.extent())) {
+            memory.segment().asSlice(0, value.size()).copyFrom(MemorySegment.ofArray(value.bytes()));
+            assertEquals(Outcome.STORED, backend.store(List.of(new Item(value.key(), value.version(),
+                memory.slice(0, value.extent()), value.size(), usedNanos)), owner).getFirst().outcome());
+        }
+    }
+
     void storeAll(final ModelOwner owner, final List<Value> values) {
         final List<Result> results = store(owner, true, values);
         for (int i = 0; i < values.size(); i++) {

@@ -3,6 +3,7 @@ package io.kvtier.store.storage;
 import io.kvtier.store.ObjectKey;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
@@ -12,6 +13,7 @@ final class ModelOwner implements StorageBackend.Owner {
     private final Map<ObjectKey, Long> current = new ConcurrentHashMap<>();
     private final List<StoredValue> asked = new CopyOnWriteArrayList<>();
     private final List<StoredValue> evicted = new CopyOnWriteArrayList<>();
+    private final Set<ObjectKey> inMemory = ConcurrentHashMap.newKeySet();
     private volatile Predicate<StoredValue> allows = victim -> true;
     private volatile Predicate<ObjectKey> knows = key -> true;
 
@@ -26,6 +28,21 @@ final class ModelOwner implements StorageBackend.Owner {
             }
             return allowed;
         }).toList();
+    }
+
+    @Override
+    public List<Boolean> mayEvictCopies(final List<StoredValue> victims) {
+        return victims.stream().map(victim -> inMemory.contains(victim.key()) && mayEvict(List.of(victim)).getFirst())
+            .toList();
+    }
+
+    /** Says where else a value lies, so that it may go as a copy. */
+    void inMemory(final Value value, final boolean there) {
+        if (there) {
+            inMemory.add(value.key());
+        } else {
+            inMemory.remove(value.key());
+        }
     }
 
     @Override

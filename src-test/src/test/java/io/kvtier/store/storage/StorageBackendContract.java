@@ -80,6 +80,47 @@ abstract class StorageBackendContract {
         return values.stream().map(value -> value.key().key()).toList();
     }
 
+    /** What comes down from memory was used before what was read here meanwhile. */
+    @Test
+    void shouldEvictInOrderOfUseAndNotOfArrival() {
+        final List<Value> values = ones("v", 3);
+        try (BackendRig rig = rig(3)) {
+            final long now = System.nanoTime();
+            rig.storeUsed(owner, values.get(0), now - 1_000_000);
+            rig.storeUsed(owner, values.get(1), now - 3_000_000);
+            rig.storeUsed(owner, values.get(2), now - 2_000_000);
+            assertEquals(List.of("v1", "v2", "v0"), keys(rig.backend().stored()));
+            assertTrue(rig.has(values.get(1)), "a use");
+            rig.storeAll(owner, ones("w", 1));
+            assertEquals(List.of("v2"), owner.evictedKeys());
+            assertEquals(List.of("v0", "v1", "w0"), keys(rig.backend().stored()));
+        }
+    }
+
+    @Test
+    void shouldEvictBeforeAllOthersWhatMemoryHasAsWell() {
+        final List<Value> values = ones("v", 4);
+        try (BackendRig rig = rig(4)) {
+            rig.storeAll(owner, values);
+            rig.backend().copiedUp(ObjectKey.of("unknown"));
+            for (final int copied : List.of(2, 3)) {
+                rig.backend().copiedUp(values.get(copied).key());
+                owner.inMemory(values.get(copied), true);
+            }
+            owner.inMemory(values.get(2), false);
+            rig.storeAll(owner, ones("w", 1));
+            assertEquals(List.of("v3"), owner.evictedKeys(), "it alone has another copy");
+            rig.storeAll(owner, ones("x", 1));
+            assertEquals(List.of("v3", "v0"), owner.evictedKeys());
+            owner.inMemory(values.get(1), true);
+            rig.backend().copiedUp(values.get(1).key());
+            assertTrue(rig.has(values.get(1)), "a use of it, that is still a copy");
+            rig.storeAll(owner, ones("y", 1));
+            assertEquals(List.of("v3", "v0", "v1"), owner.evictedKeys());
+            rig.assertReadable(values.get(2));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"true,true", "true,false", "false,true", "false,false"})
     void shouldReadBackWhatWasStoredWhateverItsSize(final boolean direct, final boolean padded) {

@@ -53,8 +53,15 @@ public final class ConnectedStore extends ClientStore {
         return open(config, hooks, new RemoteLink(config));
     }
 
-    /** Over a given master; it is closed with the store, and when this fails. */
-    static ConnectedStore open(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
+    /**
+     * Joins a store whose master is reached in a way of the caller's.
+     *
+     * @param config what is lent.
+     * @param hooks  files and environment.
+     * @param master the master; it is closed with the store, and when this fails.
+     * @return the store.
+     */
+    public static ConnectedStore open(final ConnectConfig config, final StoreHooks hooks, final MasterLink master) {
         try (Closings opened = new Closings()) {
             final ConnectedParts all = opened.keep(new ConnectedParts(config, hooks, master), ConnectedParts::close);
             all.start();

@@ -106,8 +106,20 @@ public sealed interface DiskCommand<R> extends Command<R> {
      *
      * @param clientId the client.
      * @param values   candidates, oldest first.
+     * @param copies   whether only such are to go as have another copy that every client can read: what was copied up
+     *                 to memory need not be kept twice while others want the room.
      */
-    record EvictDisk(UUID clientId, List<StoredObject> values) implements DiskCommand<List<Boolean>> {
+    record EvictDisk(UUID clientId, List<StoredObject> values, boolean copies)
+        implements DiskCommand<List<Boolean>> {
+        /**
+         * Of any values.
+         *
+         * @param clientId the client.
+         * @param values   candidates, oldest first.
+         */
+        public EvictDisk(final UUID clientId, final List<StoredObject> values) {
+            this(clientId, values, false);
+        }
     }
 
     /**

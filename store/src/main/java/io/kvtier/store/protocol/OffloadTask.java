@@ -13,9 +13,25 @@ import io.kvtier.store.replica.ReplicaType;
  * @param replicaId the memory replica to copy.
  * @param source    where it is.
  * @param target    LOCAL_DISK for the client's own disk, or DISTRIBUTED_DISK for the shared files.
+ * @param idleMs    milliseconds from the last use of the value to when the task was named, so that the disk has it in
+ *                  its place among those that were used since; no part of which task it is.
  */
 public record OffloadTask(ObjectKey key, long version, long replicaId, ReplicaDescriptor.Memory source,
-                          ReplicaType target) {
+                          ReplicaType target, long idleMs) {
+    /**
+     * Of a value that has just been used.
+     *
+     * @param key       the object.
+     * @param version   its version.
+     * @param replicaId the memory replica to copy.
+     * @param source    where it is.
+     * @param target    LOCAL_DISK or DISTRIBUTED_DISK.
+     */
+    public OffloadTask(final ObjectKey key, final long version, final long replicaId,
+        final ReplicaDescriptor.Memory source, final ReplicaType target) {
+        this(key, version, replicaId, source, target, 0);
+    }
+
     /**
      * For the client's own disk.
      *
@@ -27,5 +43,15 @@ public record OffloadTask(ObjectKey key, long version, long replicaId, ReplicaDe
     public OffloadTask(final ObjectKey key, final long version, final long replicaId,
         final ReplicaDescriptor.Memory source) {
         this(key, version, replicaId, source, ReplicaType.LOCAL_DISK);
+    }
+
+    /**
+     * The same task, named at another time.
+     *
+     * @param idle milliseconds since the last use of the value.
+     * @return the task.
+     */
+    public OffloadTask withIdle(final long idle) {
+        return new OffloadTask(key, version, replicaId, source, target, idle);
     }
 }

@@ -95,6 +95,11 @@ final class IndexedBackend implements StorageBackend {
     }
 
     @Override
+    public void copiedUp(final ObjectKey key) {
+        index.copiedUp(key);
+    }
+
+    @Override
     public void remove(final ObjectKey key, final long version) {
         remove(key, () -> index.remove(key, version));
     }
@@ -240,10 +245,19 @@ final class IndexedBackend implements StorageBackend {
         return freeResting() || !removals.isEmpty();
     }
 
-    /** Takes the oldest values that may go out of the index, until they make up so many bytes. */
+    /**
+     * Takes values out of the index, until they make up so many bytes: first such as lie in memory as well, so that
+     * memory and disk together hold as much as they can, then the oldest that may go.
+     */
     private List<StoredValue> retire(final long bytes, final Owner owner) {
         final List<StoredValue> removals = new ArrayList<>();
         long retired = 0;
+        try {
+            retired = retireCopies(bytes, owner, removals);
+        } catch (final RuntimeException e) {
+            append(removals);
+            throw e;
+        }
         // Each value is asked about once: those that have to stay are put behind the others.
         int left = index.size();
         while (retired < bytes && left > 0) {
@@ -271,6 +285,25 @@ final class IndexedBackend implements StorageBackend {
             }
         }
         return removals;
+    }
+
+    /** Those that are not in memory any more are asked about no more, until they are again. */
+    private long retireCopies(final long bytes, final Owner owner, final List<StoredValue> removals) {
+        long retired = 0;
+        List<StoredValue> copies = index.oldestCopies(bytes);
+        while (!copies.isEmpty()) {
+            final List<Boolean> allowed = owner.mayEvictCopies(copies);
+            for (int i = 0; i < copies.size(); i++) {
+                final StoredValue copy = copies.get(i);
+                index.onlyHere(copy.key());
+                if (allowed.get(i) && index.remove(copy.key(), copy.version()) != null) {
+                    removals.add(copy);
+                    retired += DataFile.extentBytes(copy.size());
+                }
+            }
+            copies = retired < bytes ? index.oldestCopies(bytes - retired) : List.of();
+        }
+        return retired;
     }
 
     /**
@@ -353,7 +386,9 @@ final class IndexedBackend implements StorageBackend {
             repair();
             return;
         }
-        values.forEach(index::publish);
+        for (int i = 0; i < values.size(); i++) {
+            index.publish(values.get(i), good.get(i).usedNanos());
+        }
         good.forEach(PendingStore::stored);
         index.freeResting();
         rewriteIfWorthIt();

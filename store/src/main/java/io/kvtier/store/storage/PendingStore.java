@@ -37,6 +37,10 @@ final class PendingStore {
         return item.size();
     }
 
+    long usedNanos() {
+        return item.usedNanos();
+    }
+
     RegionSlice memory() {
         return item.memory();
     }

@@ -16,13 +16,25 @@ public interface StorageBackend extends AutoCloseable {
     /**
      * A value to store.
      *
-     * @param key     its name.
-     * @param version its version.
-     * @param memory  where its bytes are; the slice may be longer than the value by the padding to a whole unit, which
-     *                is then written too.
-     * @param size    bytes of the value.
+     * @param key       its name.
+     * @param version   its version.
+     * @param memory    where its bytes are; the slice may be longer than the value by the padding to a whole unit,
+     *                  which is then written too.
+     * @param size      bytes of the value.
+     * @param usedNanos when it was used last, by {@link System#nanoTime}: those used longest ago are evicted first.
      */
-    record Item(ObjectKey key, long version, RegionSlice memory, long size) {
+    record Item(ObjectKey key, long version, RegionSlice memory, long size, long usedNanos) {
+        /**
+         * Of a value that has just been used.
+         *
+         * @param key     its name.
+         * @param version its version.
+         * @param memory  where its bytes are.
+         * @param size    bytes of the value.
+         */
+        public Item(final ObjectKey key, final long version, final RegionSlice memory, final long size) {
+            this(key, version, memory, size, System.nanoTime());
+        }
     }
 
     /** What became of a value that was to be stored. */
@@ -58,6 +70,14 @@ public interface StorageBackend extends AutoCloseable {
          * @return one answer a candidate.
          */
         List<Boolean> mayEvict(List<StoredValue> victims);
+
+        /**
+         * As {@link #mayEvict}, of values that may lie elsewhere too: allowed are those of which another copy stays.
+         *
+         * @param victims candidates, oldest first.
+         * @return one answer a candidate.
+         */
+        List<Boolean> mayEvictCopies(List<StoredValue> victims);
 
         /**
          * Asks whether a value is still wanted.
@@ -102,14 +122,14 @@ public interface StorageBackend extends AutoCloseable {
     }
 
     /**
-     * What was found when the backend was opened, least recently stored or read first.
+     * What was found when the backend was opened, least recently used first.
      *
      * @return a copy.
      */
     List<StoredValue> recovered();
 
     /**
-     * What is there now, least recently stored or read first.
+     * What is there now, least recently used first.
      *
      * @return a copy.
      */
@@ -132,6 +152,14 @@ public interface StorageBackend extends AutoCloseable {
      * @return the hold, or null when it is not there.
      */
     ReadLease acquire(ObjectKey key, long version);
+
+    /**
+     * A value that is here now lies in memory as well. Where room is wanted it goes before all others, if the owner
+     * says that it is still there.
+     *
+     * @param key its name; nothing happens when it is not here.
+     */
+    void copiedUp(ObjectKey key);
 
     /**
      * Removes a value; the owner must have forgotten it before, so that one that is being stored now is not committed.

@@ -3,9 +3,10 @@ package io.kvtier.store.storage;
 import io.kvtier.store.ObjectKey;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
+import java.util.TreeSet;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -21,9 +22,14 @@ final class StoredIndex {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Room room;
-    /** In order of use, the oldest first. */
-    private final Map<ObjectKey, Held> values = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<ObjectKey, Held> values = new HashMap<>();
+    /** The same in order of use, the oldest first: one that comes is not always the youngest. */
+    private final NavigableSet<Held> byUse = new TreeSet<>();
+    /** Those that may lie in memory as well, in order of use. */
+    private final NavigableSet<Held> copies = new TreeSet<>();
     private final List<StoredValue> resting = new ArrayList<>();
+    /** Of uses; tells those of the same nanosecond apart. */
+    private long uses;
 
     /** The room that values take. */
     interface Room {
@@ -35,8 +41,10 @@ final class StoredIndex {
     }
 
     /** A value and its readers; fields are guarded by the lock of the index. */
-    static final class Held {
+    static final class Held implements Comparable<Held> {
         private final StoredValue value;
+        private long usedNanos;
+        private long use;
         private int readers;
         private boolean removed;
 
@@ -46,6 +54,13 @@ final class StoredIndex {
 
         StoredValue value() {
             return value;
+        }
+
+        /** By last use; these are readings of a clock that may overflow. */
+        @Override
+        public int compareTo(final Held other) {
+            final int byTime = Long.signum(usedNanos - other.usedNanos);
+            return byTime == 0 ? Long.compare(use, other.use) : byTime;
         }
     }
 
@@ -70,23 +85,27 @@ final class StoredIndex {
                     values.put(value.key(), new Held(value));
                 }
             }
-            // They went in youngest first: using each again, oldest first, makes the order of use right.
             final List<StoredValue> kept = found.stream()
                 .filter(value -> values.get(value.key()) != null && values.get(value.key()).value == value).toList();
+            final long openedNanos = System.nanoTime();
+            kept.forEach(value -> place(values.get(value.key()), openedNanos));
             return kept;
         } finally {
             lock.unlock();
         }
     }
 
-    /** A durable value becomes readable. */
-    void publish(final StoredValue value) {
+    /** A durable value becomes readable; it was used last then, by {@link System#nanoTime}. */
+    void publish(final StoredValue value, final long usedNanos) {
         lock.lock();
         try {
-            final Held before = values.put(value.key(), new Held(value));
+            final Held published = new Held(value);
+            final Held before = values.put(value.key(), published);
             if (before != null) {
+                takeOut(before);
                 retire(before);
             }
+            place(published, usedNanos);
         } finally {
             lock.unlock();
         }
@@ -101,6 +120,7 @@ final class StoredIndex {
                 return null;
             }
             held.readers++;
+            used(held);
             return held;
         } finally {
             lock.unlock();
@@ -128,6 +148,7 @@ final class StoredIndex {
                 return null;
             }
             values.remove(key);
+            takeOut(held);
             retire(held);
             return held.value;
         } finally {
@@ -143,6 +164,7 @@ final class StoredIndex {
                 return null;
             }
             values.remove(held.value.key());
+            takeOut(held);
             retire(held);
             return held.value;
         } finally {
@@ -152,11 +174,20 @@ final class StoredIndex {
 
     /** The values used longest ago that nobody reads, until they make up so many bytes. */
     List<StoredValue> oldest(final long bytes) {
+        return oldest(byUse, bytes);
+    }
+
+    /** The same of those that may lie in memory as well. */
+    List<StoredValue> oldestCopies(final long bytes) {
+        return oldest(copies, bytes);
+    }
+
+    private List<StoredValue> oldest(final NavigableSet<Held> among, final long bytes) {
         final List<StoredValue> oldest = new ArrayList<>();
         lock.lock();
         try {
             long sum = 0;
-            for (final Held held : values.values()) {
+            for (final Held held : among) {
                 if (sum >= bytes) {
                     break;
                 }
@@ -171,11 +202,40 @@ final class StoredIndex {
         return oldest;
     }
 
+    /** A value lies in memory as well. */
+    void copiedUp(final ObjectKey key) {
+        lock.lock();
+        try {
+            final Held held = values.get(key);
+            if (held != null) {
+                copies.add(held);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** It does not, or not any more. */
+    void onlyHere(final ObjectKey key) {
+        lock.lock();
+        try {
+            final Held held = values.get(key);
+            if (held != null) {
+                copies.remove(held);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** A value that may not be evicted counts as used, so that others are looked at first. */
     void defer(final StoredValue value) {
         lock.lock();
         try {
-            values.get(value.key());
+            final Held held = values.get(value.key());
+            if (held != null) {
+                used(held);
+            }
         } finally {
             lock.unlock();
         }
@@ -194,7 +254,7 @@ final class StoredIndex {
     List<StoredValue> values() {
         lock.lock();
         try {
-            return values.values().stream().map(Held::value).toList();
+            return byUse.stream().map(Held::value).toList();
         } finally {
             lock.unlock();
         }
@@ -253,6 +313,27 @@ final class StoredIndex {
             lock.unlock();
         }
         return replaced;
+    }
+
+    private void place(final Held held, final long usedNanos) {
+        held.usedNanos = usedNanos;
+        held.use = uses;
+        uses++;
+        byUse.add(held);
+    }
+
+    private void used(final Held held) {
+        final boolean copied = takeOut(held);
+        place(held, System.nanoTime());
+        if (copied) {
+            copies.add(held);
+        }
+    }
+
+    /** Of the orders; whether it may lie in memory as well. */
+    private boolean takeOut(final Held held) {
+        byUse.remove(held);
+        return copies.remove(held);
     }
 
     private void retire(final Held held) {

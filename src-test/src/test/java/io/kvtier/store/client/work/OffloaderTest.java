@@ -13,6 +13,7 @@ import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.MemoryDirectory;
+import io.kvtier.kit.Threads;
 import io.kvtier.store.DataType;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
@@ -41,6 +42,8 @@ import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -60,6 +63,9 @@ class OffloaderTest {
     private final List<OffloadResult> told = new CopyOnWriteArrayList<>();
     /** Of the value, as the master knows it; 0 for none. */
     private volatile long version;
+    /** Of a value, and how many are given at once. */
+    private volatile int size = SIZE;
+    private volatile int fetched = 1;
     /** Whether the master cannot be told how an offload ended. */
     private volatile boolean lost;
 
@@ -69,7 +75,8 @@ class OffloaderTest {
         @SuppressWarnings("unchecked") // Each command is given the answer of its type.
         public <R> R apply(final Command<R> command) {
             return (R) switch (command) {
-                case DiskCommand.FetchOffloads fetch -> sources.isEmpty() ? List.of() : List.of(task());
+                case DiskCommand.FetchOffloads fetch ->
+                    sources.stream().limit(fetched).map(source -> task()).toList();
                 case DiskCommand.OffloadDone done -> {
                     told.add(done.result());
                     if (lost) {
@@ -83,9 +90,9 @@ class OffloaderTest {
             };
         }
 
-        private static OffloadTask task() {
+        private OffloadTask task() {
             return new OffloadTask(ObjectKey.of("key"), 1, 1, new ReplicaDescriptor.Memory(
-                new SegmentAddress(UUID.randomUUID(), "", AccessToken.NONE), 0, SIZE));
+                new SegmentAddress(UUID.randomUUID(), "", AccessToken.NONE), 0, size));
         }
     }
 
@@ -122,6 +129,33 @@ class OffloaderTest {
         @Override
         public void close() {
             // Has nothing.
+        }
+    }
+
+    /** Memory comes free part by part, and the disk writes one while another is made durable. */
+    @Test
+    void shouldStoreTwoPartsOfABatchAtATime() {
+        size = 5 << 20;
+        fetched = 2;
+        final CountDownLatch inside = new CountDownLatch(2);
+        try (HostRegion one = HostRegion.allocate(NativeTag.TEST, size);
+             HostRegion other = HostRegion.allocate(NativeTag.TEST, size);
+             Offloader offloader = new Offloader(UUID.randomUUID(), new Tasks(), disk(owner -> {
+                 inside.countDown();
+                 return awaited(inside) ? Outcome.STORED : Outcome.NO_SPACE;
+             }), new Sources(), new Counters(), 10_000, () -> { })) {
+            sources.addAll(List.of(one, other));
+            offloader.start();
+            Threads.awaitUntil(() -> told.size() == 2, told::toString);
+            assertEquals(List.of(OffloadResult.STORED, OffloadResult.STORED), told);
+        }
+    }
+
+    private static boolean awaited(final CountDownLatch latch) {
+        try {
+            return latch.await(10, TimeUnit.SECONDS);
+        } catch (final InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 

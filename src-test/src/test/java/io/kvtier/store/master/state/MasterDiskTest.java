@@ -20,6 +20,7 @@ import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.OffloadTask;
@@ -73,6 +74,43 @@ class MasterDiskTest {
         assertEquals(Ack.OK, rig.offloaded(ALICE, tasks.getFirst(), OffloadResult.STORED), "answered already");
         assertEquals(List.of(ReplicaType.LOCAL_DISK),
             rig.query("key1").replicas().stream().map(replica -> replica.type()).toList());
+    }
+
+    /** Its place on the disk is among what was used since, on whichever tier that was. */
+    @Test
+    void shouldSayHowLongAgoWhatGoesDownWasUsed() {
+        lendMemoryAndDisk();
+        rig.put(BOB, "read", UNIT);
+        rig.put(BOB, "written", UNIT);
+        rig.pass(7);
+        rig.read("read");
+        rig.pass(LEASE_MS);
+        rig.evict(1, 1);
+        final List<OffloadTask> tasks = rig.fetch(ALICE);
+        assertEquals(List.of("written", "read"), tasks.stream().map(task -> task.key().key()).toList());
+        assertEquals(List.of(LEASE_MS + 7, LEASE_MS), tasks.stream().map(OffloadTask::idleMs).toList());
+        rig.pass(1);
+        assertEquals(LEASE_MS + 8, rig.fetch(ALICE).getFirst().idleMs(), "named once more");
+        tasks.forEach(task -> assertEquals(Ack.OK, rig.offloaded(ALICE, task, OffloadResult.STORED)));
+        assertEquals(2, rig.stats().diskReplicas());
+    }
+
+    @Test
+    void shouldLetCopiesGoOfWhichMemoryHasAnother() {
+        lendMemoryAndDisk();
+        rig.putMany(BOB, "key", 2, PutOptions.DEFAULT);
+        rig.offloadAll(ALICE);
+        final long up = rig.query("key0").version();
+        final long down = rig.query("key1").version();
+        rig.promoted(ALICE, "key0", rig.promote(ALICE, "key0", up), true);
+        assertEquals(List.of(true, false, true), rig.apply(new DiskCommand.EvictDisk(ALICE,
+            List.of(new StoredObject(key("key0"), up, UNIT, 99), new StoredObject(key("key1"), down, UNIT, 99),
+                new StoredObject(key("unknown"), 1, UNIT, 99)), true)));
+        assertEquals(List.of(ReplicaType.MEMORY),
+            rig.query("key0").replicas().stream().map(replica -> replica.type()).toList());
+        assertEquals(List.of(ReplicaType.LOCAL_DISK),
+            rig.query("key1").replicas().stream().map(replica -> replica.type()).toList());
+        assertEquals(1, rig.offloadAll(ALICE), "it goes down once more when its memory is wanted");
     }
 
     @Test

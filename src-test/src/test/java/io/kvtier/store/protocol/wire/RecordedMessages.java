@@ -388,8 +388,17 @@ final class RecordedMessages {
             "96 92 01 02 a0 a26b31 05 c3 c3",
             Ack.OK,
             "91 00");
+        row(66, new FetchOffloads(CLIENT, 0),
+            "92 92 01 02 00",
+            List.of(OFFLOAD.withIdle(300)),
+            "91 91 97 a0 a26b31 03 05 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 02 cd012c");
+        row(70, new EvictDisk(CLIENT, List.of(new StoredObject(K1, 3, 70_000, -9)), true),
+            "93 92 01 02 91 95 a0 a26b31 03 ce00011170 f7 c3",
+            List.of(true),
+            "91 91 c3");
         row(70, new EvictDisk(CLIENT, List.of(new StoredObject(K1, 3, 70_000, -9))),
-            "92 92 01 02 91 95 a0 a26b31 03 ce00011170 f7",
+            "93 92 01 02 91 95 a0 a26b31 03 ce00011170 f7 c2",
             List.of(true, false),
             "91 92 c3 c2");
         row(71, new AdoptDisk(CLIENT, List.of(new StoredObject(K2, 3, 0, 200))),

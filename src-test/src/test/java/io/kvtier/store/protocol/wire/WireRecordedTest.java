@@ -11,9 +11,11 @@ import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.Drops;
+import io.kvtier.store.protocol.DiskCommand.EvictDisk;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
+import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.GdsCommand.GdsState;
 import io.kvtier.store.protocol.GdsCommand.GdsStorageInfo;
@@ -245,6 +247,14 @@ class WireRecordedTest {
         assertEquals(new Request<>(fetch, 0), codec.readRequest(72, RecordedMessages.bytes("92 92 01 02 64")));
         assertEquals(new Drops(List.of(new StoredVersion(ObjectKey.of("k1"), 3)), 0),
             codec.readReply(fetch, RecordedMessages.bytes("91 91 93 a0 a26b31 03")));
+    }
+
+    /** One that lets go whatever is oldest. */
+    @Test
+    void shouldReadTheEvictionOfAnOlderWriter() {
+        assertEquals(new Request<>(new EvictDisk(new UUID(1, 2),
+            List.of(new StoredObject(ObjectKey.of("k1"), 3, 70_000, -9)), false), 0), codec.readRequest(70,
+                RecordedMessages.bytes("92 92 01 02 91 95 a0 a26b31 03 ce00011170 f7")));
     }
 
     @Test

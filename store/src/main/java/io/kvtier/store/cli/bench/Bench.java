@@ -33,7 +33,7 @@ public final class Bench {
      */
     public static List<Bench> all() {
         return List.of(TransferBench.bench(), RpcBench.bench(), KvBench.bench(), GdsBench.bench(),
-            SharedDiskBench.bench());
+            LocalDiskBench.bench(), SharedDiskBench.bench());
     }
 
     /**

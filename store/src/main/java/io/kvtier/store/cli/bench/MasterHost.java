@@ -39,9 +39,14 @@ public final class MasterHost {
 
     /** Readers are in other processes, and a client that says nothing is not forgotten. */
     static MasterSettings settings() {
+        return settings(LEASE_MS);
+    }
+
+    /** The same, with leases of that many milliseconds. */
+    static MasterSettings settings(final long leaseMs) {
         final MasterSettings.Eviction eviction =
             new MasterSettings.Eviction(HIGH_WATERMARK, RATIO, HIGH_WATERMARK, RATIO, true);
-        return new MasterSettings(eviction, LEASE_MS, true, DISK_RETRY_MS, MasterSettings.Liveness.FOREVER,
+        return new MasterSettings(eviction, leaseMs, true, DISK_RETRY_MS, MasterSettings.Liveness.FOREVER,
             MasterSettings.Pins.DEFAULT, MasterSettings.Tasks.DEFAULT, false, MasterSettings.Strategy.RANDOM);
     }
 

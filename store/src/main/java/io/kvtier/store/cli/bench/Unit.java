@@ -13,7 +13,9 @@ enum Unit {
     /** A part of a whole; 1 is all of it. */
     SHARE("share", true),
     /** Memory. */
-    BYTES("bytes", false);
+    BYTES("bytes", false),
+    /** How often one figure goes into another. */
+    TIMES("times", false);
 
     private final String text;
     private final boolean moreIsBetter;

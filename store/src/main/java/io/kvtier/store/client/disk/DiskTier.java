@@ -18,6 +18,7 @@ import io.kvtier.store.client.transfer.ReplicaMemory;
 import io.kvtier.store.client.transfer.ScatterGather;
 import io.kvtier.store.client.transfer.Staging;
 import io.kvtier.store.client.work.Offloader;
+import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand;
@@ -276,7 +277,9 @@ public final class DiskTier implements AutoCloseable {
      */
     void endPromotion(final ObjectKey key, final long replicaId, final boolean good, final boolean settled) {
         try {
-            master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good, settled));
+            if (master.apply(new DiskCommand.PromotionEnd(clientId, key, replicaId, good, settled)) == Ack.OK && good) {
+                backend.copiedUp(key);
+            }
         } catch (final StoreException e) {
             LOG.log(System.Logger.Level.WARNING, "the master could not be told that {0} was copied up; it frees the "
                 + "memory after a while by itself: {1}", key, e.getMessage());

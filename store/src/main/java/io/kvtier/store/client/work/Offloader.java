@@ -29,20 +29,32 @@ import io.kvtier.transport.RareLog;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.CloseHelper;
 
 /**
- * The thread that copies values from memory to disk, this client's own or the shared one, when the master asks for it:
+ * The threads that copy values from memory to disk, this client's own or the shared one, when the master asks for it:
  * on memory pressure, not on a timer.
  *
  * <p><b>Threading:</b> {@link #wake()} from any thread; everything else on its own platform thread. <b>Lifetime:</b>
  * {@link #close()} lets the batch under way end. Every task that was fetched is answered, whatever happens.
  */
 public final class Offloader implements AutoCloseable {
-    /** A batch shares one fdatasync of the data and one of the log; its memory comes free together. */
+    /** What is fetched at once. */
     private static final long BATCH_BYTES = 32L << 20;
+    /** A part of a batch shares one fdatasync of the data and one of the log; its memory comes free together. */
+    private static final long PART_BYTES = 8L << 20;
+    /** What has not been used for longer, or nobody knows since when, is as old as anything. */
+    private static final long MOST_IDLE_MS = TimeUnit.DAYS.toMillis(3650);
     private static final System.Logger LOG = System.getLogger(Offloader.class.getName());
 
     private final UUID clientId;
@@ -56,6 +68,9 @@ public final class Offloader implements AutoCloseable {
     private final AtomicBoolean dropped = new AtomicBoolean();
     private final WorkSignal work = new WorkSignal();
     private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-offloader").unstarted(this::run);
+    /** While one part is made durable, the other thread writes the next. */
+    private final ExecutorService second =
+        Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("kvtier-offloader-2").factory());
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicBoolean unsettled = new AtomicBoolean();
     private final RareLog notes = new RareLog(LOG);
@@ -117,6 +132,8 @@ public final class Offloader implements AutoCloseable {
     public void close() {
         stopping = true;
         work.wake();
+        // It does what it was given before; the first waits for that.
+        second.shutdown();
         try {
             thread.join(closeTimeoutMs);
         } catch (final InterruptedException e) {
@@ -187,13 +204,74 @@ public final class Offloader implements AutoCloseable {
         final List<OffloadTask> own = shared.isEmpty() ? tasks
             : tasks.stream().filter(task -> task.target() != ReplicaType.DISTRIBUTED_DISK).toList();
         if (!own.isEmpty()) {
-            final List<Result> results = store(own);
-            for (int i = 0; i < own.size(); i++) {
-                answer(own.get(i), results.get(i));
-            }
+            storeParts(own);
         }
         if (!shared.isEmpty()) {
             share(shared);
+        }
+    }
+
+    /** Puts wait for memory that comes free with a part, so parts are small; two at a time keep the disk busy. */
+    private void storeParts(final List<OffloadTask> tasks) {
+        final Queue<List<OffloadTask>> parts = new ConcurrentLinkedQueue<>(parts(tasks));
+        final Future<?> other = parts.size() > 1 ? helped(parts) : null;
+        try {
+            storeAll(parts);
+        } finally {
+            if (other != null) {
+                await(other);
+            }
+        }
+    }
+
+    private static List<List<OffloadTask>> parts(final List<OffloadTask> tasks) {
+        final List<List<OffloadTask>> parts = new ArrayList<>();
+        long bytes = 0;
+        for (final OffloadTask task : tasks) {
+            if (parts.isEmpty() || bytes + task.source().size() > PART_BYTES) {
+                parts.add(new ArrayList<>());
+                bytes = 0;
+            }
+            parts.getLast().add(task);
+            bytes += task.source().size();
+        }
+        return parts;
+    }
+
+    /** Null when the store is being closed: then this thread does all of it. */
+    private Future<?> helped(final Queue<List<OffloadTask>> parts) {
+        try {
+            return second.submit(() -> storeAll(parts));
+        } catch (final RejectedExecutionException e) {
+            return null;
+        }
+    }
+
+    private void storeAll(final Queue<List<OffloadTask>> parts) {
+        for (List<OffloadTask> part = parts.poll(); part != null; part = parts.poll()) {
+            final List<Result> results = store(part);
+            for (int i = 0; i < part.size(); i++) {
+                answer(part.get(i), results.get(i));
+            }
+        }
+    }
+
+    /** However often it is interrupted: what is under way uses memory that is the store's to give back. */
+    private static void await(final Future<?> other) {
+        boolean ended = false;
+        while (!ended) {
+            try {
+                other.get();
+                ended = true;
+            } catch (final InterruptedException e) {
+                LOG.log(System.Logger.Level.DEBUG, "interrupted; it waits all the same");
+            } catch (final ExecutionException e) {
+                switch (e.getCause()) {
+                    case RuntimeException failure -> throw failure;
+                    case Error failure -> throw failure;
+                    default -> throw new IllegalStateException(e.getCause());
+                }
+            }
         }
     }
 
@@ -251,6 +329,7 @@ public final class Offloader implements AutoCloseable {
     }
 
     private List<Result> store(final List<OffloadTask> tasks) {
+        final long namedNanos = System.nanoTime();
         final Result gone = new Result(Outcome.REMOVED_MEANWHILE, 0, null);
         final List<ReplicaMemory.OwnRange> ranges = new ArrayList<>(tasks.size());
         final List<Item> items = new ArrayList<>(tasks.size());
@@ -260,7 +339,7 @@ public final class Offloader implements AutoCloseable {
                     Units.taken(task.source().size(), StoreConfig.UNIT_BYTES));
                 ranges.add(range);
                 if (range != null) {
-                    items.add(item(task, range.slice()));
+                    items.add(item(task, range.slice(), namedNanos));
                 }
             }
             final Iterator<Result> stored = backend.store(items, owner()).iterator();
@@ -275,11 +354,12 @@ public final class Offloader implements AutoCloseable {
     }
 
     /** With the padding to a whole unit, which may hold an earlier value's bytes until here: nobody else reads it. */
-    private static Item item(final OffloadTask task, final RegionSlice memory) {
+    private static Item item(final OffloadTask task, final RegionSlice memory, final long namedNanos) {
         final long size = task.source().size();
         memory.segment().asSlice(size).fill((byte) 0);
         ((HostMemory) memory.region()).raiseFault();
-        return new Item(task.key(), task.version(), memory, size);
+        return new Item(task.key(), task.version(), memory, size,
+            namedNanos - TimeUnit.MILLISECONDS.toNanos(Math.min(task.idleMs(), MOST_IDLE_MS)));
     }
 
     private void answer(final OffloadTask task, final Result result) {
@@ -322,8 +402,17 @@ public final class Offloader implements AutoCloseable {
         return new StorageBackend.Owner() {
             @Override
             public List<Boolean> mayEvict(final List<StoredValue> victims) {
+                return evict(victims, false);
+            }
+
+            @Override
+            public List<Boolean> mayEvictCopies(final List<StoredValue> victims) {
+                return evict(victims, true);
+            }
+
+            private List<Boolean> evict(final List<StoredValue> victims, final boolean copies) {
                 return BatchCalls.each(master.apply(new DiskCommand.EvictDisk(clientId,
-                    victims.stream().map(Offloader::object).toList())), victims.size());
+                    victims.stream().map(Offloader::object).toList(), copies)), victims.size());
             }
 
             @Override

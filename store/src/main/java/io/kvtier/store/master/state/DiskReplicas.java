@@ -249,7 +249,10 @@ final class DiskReplicas {
         return false;
     }
 
-    /** Allows a value to go unless its object is leased or pinned hard and has no other copy for all. */
+    /**
+     * Allows a value to go unless its object is leased or pinned hard and has no other copy for all; where only copies
+     * are to go, unless it has none.
+     */
     List<Boolean> evict(final DiskCommand.EvictDisk evict, final long nowMs) {
         final List<Boolean> allowed = new ArrayList<>(evict.values().size());
         for (final DiskCommand.StoredObject value : evict.values()) {
@@ -260,7 +263,7 @@ final class DiskReplicas {
                 allowed.add(true);
                 continue;
             }
-            if ((entry.isLeased(nowMs) || entry.isHardPinned())
+            if ((evict.copies() || entry.isLeased(nowMs) || entry.isHardPinned())
                 && !hasCopyBeside(entry, replica, Residency::isForAll)) {
                 allowed.add(false);
                 continue;

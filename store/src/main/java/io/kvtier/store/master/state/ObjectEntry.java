@@ -19,6 +19,7 @@ final class ObjectEntry {
     private Replication replication;
     private long leaseUntilMs;
     private long softPinUntilMs;
+    private long usedMs;
 
     ObjectEntry(final ObjectKey key) {
         this.key = key;
@@ -142,6 +143,15 @@ final class ObjectEntry {
         if (group != null) {
             group.lease(untilMs);
         }
+    }
+
+    /** When it was read, asked for or written last. */
+    long usedMs() {
+        return usedMs;
+    }
+
+    void used(final long nowMs) {
+        usedMs = nowMs;
     }
 
     boolean isSoftPinned(final long nowMs) {

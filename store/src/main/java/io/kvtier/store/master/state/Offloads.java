@@ -170,7 +170,7 @@ final class Offloads {
         final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final List<OffloadTask> tasks = new ArrayList<>();
-        long bytes = mailbox == null ? 0 : again(mailbox, maxBytes, tasks);
+        long bytes = mailbox == null ? 0 : again(mailbox, maxBytes, tasks, nowMs);
         while (mailbox != null && !mailbox.queue.isEmpty()) {
             final PlacedReplica next = mailbox.queue.peek();
             if (!tasks.isEmpty() && bytes + next.allocated() > maxBytes) {
@@ -190,12 +190,12 @@ final class Offloads {
                 new OffloadTask(object.key(), object.record().version(), next.id(), next.memory(),
                     mailbox.target(next));
             fetched.put(next.id(), new Fetched(clientId, next, task, nowMs));
-            tasks.add(task);
+            tasks.add(task.withIdle(nowMs - object.usedMs()));
         }
         return tasks;
     }
 
-    private long again(final Mailbox mailbox, final long maxBytes, final List<OffloadTask> tasks) {
+    private long again(final Mailbox mailbox, final long maxBytes, final List<OffloadTask> tasks, final long nowMs) {
         long bytes = 0;
         for (final Long id : mailbox.fetched) {
             final Fetched given = fetched.get(id);
@@ -203,7 +203,8 @@ final class Offloads {
             if (!tasks.isEmpty() && bytes > maxBytes) {
                 break;
             }
-            tasks.add(given.task());
+            final ObjectEntry object = given.replica().owner();
+            tasks.add(object == null ? given.task() : given.task().withIdle(nowMs - object.usedMs()));
         }
         return bytes;
     }
@@ -212,7 +213,7 @@ final class Offloads {
     PlacedReplica end(final UUID clientId, final OffloadTask task, final OffloadResult result, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final Fetched given = fetched.get(task.replicaId());
-        if (mailbox == null || given == null || !given.task().equals(task)
+        if (mailbox == null || given == null || !given.task().equals(task.withIdle(0))
             || !mailbox.fetched.remove(task.replicaId())) {
             return null;
         }

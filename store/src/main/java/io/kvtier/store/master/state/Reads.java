@@ -35,6 +35,7 @@ final class Reads {
         }
         counts.found(entry);
         entry.lease(nowMs + leaseMs);
+        entry.used(nowMs);
         if (entry.hasOthers() && entry.residency(Medium.MEMORY) == null) {
             hot.read(entry, nowMs);
         }
@@ -76,6 +77,7 @@ final class Reads {
             return false;
         }
         entry.lease(nowMs + leaseMs);
+        entry.used(nowMs);
         tiers.used(entry, nowMs);
         return true;
     }
@@ -104,6 +106,7 @@ final class Reads {
         for (final ObjectEntry entry : matching) {
             if (find.lease()) {
                 entry.lease(nowMs + leaseMs);
+                entry.used(nowMs);
                 tiers.used(entry, nowMs);
             }
             found.add(new Found(entry.key(), reply(entry, 0, find.lease() ? leaseMs : 0)));

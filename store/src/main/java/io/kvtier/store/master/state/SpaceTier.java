@@ -149,6 +149,7 @@ final class SpaceTier {
     /** The writer is done with a replica: it becomes one of its object's, readable. */
     void completed(final PlacedReplica replica, final long nowMs) {
         final ObjectEntry entry = replica.owner();
+        entry.used(nowMs);
         replica.complete();
         Residency residency = entry.residency(medium);
         if (residency == null) {

@@ -41,8 +41,8 @@ final class DiskMessages {
                 .key(end.key()).number(end.replicaId()).flag(end.success()).flag(end.settled()),
                 d -> new PromotionEnd(d.uuid(), d.key(), d.number(), d.flag(), !d.has() || d.flag())),
                 CommonMessages.ACK),
-            Method.of(70, EvictDisk.class, true, Message.of((e, evict) -> objects(e.array(2).uuid(evict.clientId()),
-                evict.values()), d -> new EvictDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
+            Method.of(70, EvictDisk.class, true, Message.of(DiskMessages::evict,
+                d -> new EvictDisk(d.uuid(), objects(d), d.has() && d.flag())), CommonMessages.FLAGS),
             Method.of(71, AdoptDisk.class, false, Message.of((e, adopt) -> objects(e.array(2).uuid(adopt.clientId()),
                 adopt.values()), d -> new AdoptDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
             Method.of(72, FetchDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
@@ -51,17 +51,24 @@ final class DiskMessages {
     }
 
     private static void task(final Encoder e, final OffloadTask task) {
-        final boolean toOwnDisk = task.target() == ReplicaType.LOCAL_DISK;
-        e.array(toOwnDisk ? 5 : 6).key(task.key()).number(task.version()).number(task.replicaId())
-            .memory(task.source());
-        if (!toOwnDisk) {
+        final int last = task.idleMs() > 0 ? 2 : task.target() != ReplicaType.LOCAL_DISK ? 1 : 0;
+        e.array(5 + last).key(task.key()).number(task.version()).number(task.replicaId()).memory(task.source());
+        if (last > 0) {
             e.number(task.target().number());
         }
+        if (last > 1) {
+            e.number(task.idleMs());
+        }
+    }
+
+    private static void evict(final Encoder e, final EvictDisk evict) {
+        objects(e.array(3).uuid(evict.clientId()), evict.values());
+        e.flag(evict.copies());
     }
 
     private static OffloadTask task(final Decoder d) {
         return new OffloadTask(d.key(), d.number(), d.number(), d.memory(),
-            d.has() ? target(d.number()) : ReplicaType.LOCAL_DISK);
+            d.has() ? target(d.number()) : ReplicaType.LOCAL_DISK, d.has() ? d.count() : 0);
     }
 
     private static ReplicaType target(final long number) {
