@@ -95,7 +95,7 @@ final class BackendRig implements AutoCloseable {
 
     static Opening of(final DiskBackend kind) {
         return (setup, engine) -> StorageBackends.open(kind, new BackendOptions(setup.directory(), setup.capacity(),
-            setup.high(), setup.low(), "here"), engine, setup.files());
+            setup.high(), setup.low()), engine, setup.files());
     }
 
     StorageBackend backend() {

@@ -1,5 +1,6 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.store.config.HostName;
 import java.nio.file.Path;
 
 /**
@@ -12,6 +13,19 @@ import java.nio.file.Path;
  * @param host          what the host is called, which names its folder where many share the directory.
  */
 public record BackendOptions(Path directory, long capacity, double highWatermark, double lowWatermark, String host) {
+    /**
+     * On this host, as the system calls it.
+     *
+     * @param directory     where its files are; made when absent.
+     * @param capacity      bytes for values, at least a unit.
+     * @param highWatermark share of the capacity above which values are evicted.
+     * @param lowWatermark  share down to which they are.
+     */
+    public BackendOptions(final Path directory, final long capacity, final double highWatermark,
+        final double lowWatermark) {
+        this(directory, capacity, highWatermark, lowWatermark, HostName.local());
+    }
+
     BackendOptions in(final Path own) {
         return new BackendOptions(own, capacity, highWatermark, lowWatermark, host);
     }
