@@ -40,6 +40,7 @@ import io.kvtier.store.replica.ReplicaDescriptor.DistributedDisk;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.storage.shared.ClusterMarker;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -55,6 +56,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -452,7 +454,33 @@ class SharedDiskStoreTest {
         assertEquals(GetOutcome.MISS, part ? reader.getRange(KEY, 5, MemorySegment.ofArray(bytes))
             : reader.get(KEY, MemorySegment.ofArray(bytes)));
         assertEquals(Optional.empty(), reader.stat(KEY), "the master was told");
+        assertEquals(2, reader.stats().unreadable().checksumMismatches(), "it looked twice");
+    }
+
+    /** What another host has written may not be seen at once in a file that was open here before. */
+    @Test
+    void shouldLookASecondTimeAtBytesThatAreWrong() throws IOException {
+        leave(VALUE);
+        final ConnectedStore reader = reader();
+        final DistributedDisk place = place(reader);
+        final Path file = Path.of(place.filePath());
+        write(file, place.offset(), new byte[SIZE]);
+        final Logger log = Logger.getLogger("io.kvtier.store.client.read.Reader");
+        log.setFilter(said -> {
+            try {
+                write(file, place.offset(), VALUE);
+                return true;
+            } catch (final IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        try {
+            assertArrayEquals(VALUE, get(reader, KEY, SIZE));
+        } finally {
+            log.setFilter(null);
+        }
         assertEquals(1, reader.stats().unreadable().checksumMismatches());
+        assertTrue(reader.stat(KEY).isPresent());
     }
 
     /** The file system was mounted anew, or the file was restored: the old one is still open. */

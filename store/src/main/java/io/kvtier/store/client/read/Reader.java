@@ -248,6 +248,12 @@ public final class Reader {
             return;
         }
         final ReplicaType type = copy.replica().type();
+        if (type == ReplicaType.DISTRIBUTED_DISK && !read.wrongAgain()) {
+            // What a mount has read ahead of what another host wrote there, it may give to direct reads too (seen on
+            // MooseFS), until the file is opened anew, as it is for this.
+            read.again();
+            return;
+        }
         final boolean sameForAll = type == ReplicaType.NOF || type == ReplicaType.GDS
             || type == ReplicaType.DISTRIBUTED_DISK;
         if (sameForAll) {

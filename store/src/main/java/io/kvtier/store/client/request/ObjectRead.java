@@ -23,6 +23,7 @@ public final class ObjectRead {
     private Set<Long> failed = Set.of();
     private int asked;
     private int late;
+    private boolean wrong;
     private boolean stale;
 
     /** A get, and its place in a batch. */
@@ -108,6 +109,13 @@ public final class ObjectRead {
      */
     public static long reliableMs(final long leaseMs) {
         return Math.max(0, leaseMs - Math.ceilDiv(leaseMs, DRIFT_PART) - 1);
+    }
+
+    /** The bytes of a shared file were wrong; true when they were before. */
+    public boolean wrongAgain() {
+        final boolean before = wrong;
+        wrong = true;
+        return before;
     }
 
     /** Counts a read whose lease ended before its bytes were there. */
