@@ -84,7 +84,7 @@ public class OffloadPeersBenchmark {
 
     /** What the values are like, where they lie, and which of them are there. */
     @State(Scope.Thread)
-    public static class Load {
+    public abstract static class Load {
         /** Bytes of a value. */
         @Param({"65536", "1048576", "16777216"})
         private int bytes;
@@ -97,8 +97,7 @@ public class OffloadPeersBenchmark {
         private long next;
 
         /** Fills a batch. */
-        @Setup(Level.Trial)
-        public void open() throws IOException {
+        final void begin() throws IOException {
             folder = Files.createTempDirectory(Path.of(System.getProperty("kvtier.bench.dir", "")).toAbsolutePath(),
                 "peers-");
             memory = HostRegion.allocateHuge(NativeTag.TEST, BATCH_BYTES);
@@ -114,7 +113,7 @@ public class OffloadPeersBenchmark {
             return memory.segment().asSlice((long) place * bytes, bytes);
         }
 
-        private int store(final Values values) throws IOException {
+        final int store(final Values values) throws IOException {
             for (int i = 0; i < count; i++) {
                 value(i).set(WORD, 0, next + i);
                 value(i).set(WORD, bytes - Long.BYTES, next + i);
@@ -124,13 +123,13 @@ public class OffloadPeersBenchmark {
             return count;
         }
 
-        private void fill(final Values values) throws IOException {
+        final void fill(final Values values) throws IOException {
             while (next < kept) {
                 store(values);
             }
         }
 
-        private long load(final Values values) throws IOException {
+        final long load(final Values values) throws IOException {
             final long number = next - 1 - random.nextLong(Math.min(kept, next));
             final MemorySegment into = value(0);
             values.load(number, into);
@@ -141,8 +140,7 @@ public class OffloadPeersBenchmark {
         }
 
         /** Removes all that was made. */
-        @TearDown(Level.Trial)
-        public void close() throws IOException {
+        final void end() throws IOException {
             memory.close();
             try (Stream<Path> all = Files.walk(folder)) {
                 for (final Path one : all.sorted(Comparator.reverseOrder()).toList()) {
@@ -154,7 +152,7 @@ public class OffloadPeersBenchmark {
 
     /** A backend. */
     @State(Scope.Thread)
-    public static class Backend {
+    public static class Backend extends Load {
         /** Which. */
         @Param
         private DiskBackend backend;
@@ -162,21 +160,23 @@ public class OffloadPeersBenchmark {
 
         /** Opens it with values to load. */
         @Setup(Level.Trial)
-        public void open(final Load load) throws IOException {
-            values = new Stored(backend, load);
-            load.fill(values);
+        public void open() throws IOException {
+            begin();
+            values = new Stored(backend, this);
+            fill(values);
         }
 
         /** Closes it. */
         @TearDown(Level.Trial)
-        public void close() {
+        public void close() throws IOException {
             values.close();
+            end();
         }
     }
 
     /** Another library. */
     @State(Scope.Thread)
-    public static class Peer {
+    public static class Peer extends Load {
         /** Which. */
         @Param({"RocksDB", "Ehcache"})
         private String peer;
@@ -184,40 +184,42 @@ public class OffloadPeersBenchmark {
 
         /** Opens it with values to load. */
         @Setup(Level.Trial)
-        public void open(final Load load) throws IOException, RocksDBException {
-            values = peer.equals("RocksDB") ? new Rocks(load) : new Tiered(load);
-            load.fill(values);
+        public void open() throws IOException, RocksDBException {
+            begin();
+            values = peer.equals("RocksDB") ? new Rocks(this) : new Tiered(this);
+            fill(values);
         }
 
         /** Closes it. */
         @TearDown(Level.Trial)
-        public void close() {
+        public void close() throws IOException {
             values.close();
+            end();
         }
     }
 
     /** A batch is stored by a backend. */
     @Benchmark
-    public int store(final Backend backend, final Load load) throws IOException {
-        return load.store(backend.values);
+    public int store(final Backend backend) throws IOException {
+        return backend.store(backend.values);
     }
 
     /** A value is loaded by a backend. */
     @Benchmark
-    public long load(final Backend backend, final Load load) throws IOException {
-        return load.load(backend.values);
+    public long load(final Backend backend) throws IOException {
+        return backend.load(backend.values);
     }
 
     /** A batch is stored by another library. */
     @Benchmark
-    public int storeByPeer(final Peer peer, final Load load) throws IOException {
-        return load.store(peer.values);
+    public int storeByPeer(final Peer peer) throws IOException {
+        return peer.store(peer.values);
     }
 
     /** A value is loaded by another library. */
     @Benchmark
-    public long loadByPeer(final Peer peer, final Load load) throws IOException {
-        return load.load(peer.values);
+    public long loadByPeer(final Peer peer) throws IOException {
+        return peer.load(peer.values);
     }
 
     private static final class Stored implements Values, StorageBackend.Owner {
