@@ -17,7 +17,7 @@ class DiskBackendTest {
 
     @ParameterizedTest
     @CsvSource({"offset_allocator_storage_backend,OFFSET_ALLOCATOR", "bucket_storage_backend,BUCKET",
-        "file_per_key_storage_backend,FILE_PER_KEY"})
+        "file_per_key_storage_backend,FILE_PER_KEY", "distributed_storage_backend,DISTRIBUTED"})
     void shouldKnowTheNamesOfMooncake(final String name, final DiskBackend backend) {
         assertEquals(backend, DiskBackend.from(Environment.of(Map.of(VARIABLE, name))));
         assertEquals(name, backend.configName());
@@ -36,7 +36,7 @@ class DiskBackendTest {
             () -> DiskBackend.from(Environment.of(Map.of(VARIABLE, wrong))));
         assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
         for (final String part : List.of(VARIABLE, "'" + wrong + "'", "bucket_storage_backend",
-            "file_per_key_storage_backend", "offset_allocator_storage_backend", "unset")) {
+            "file_per_key_storage_backend", "distributed_storage_backend", "offset_allocator_storage_backend", "unset")) {
             assertTrue(refusal.getMessage().contains(part), () -> refusal.getMessage() + " does not say " + part);
         }
     }

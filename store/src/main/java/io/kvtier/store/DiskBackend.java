@@ -11,7 +11,12 @@ public enum DiskBackend {
     /** Files of up to 256 MiB or 500 values, each written once, with those that were stored together. */
     BUCKET("bucket_storage_backend"),
     /** A file a value. */
-    FILE_PER_KEY("file_per_key_storage_backend");
+    FILE_PER_KEY("file_per_key_storage_backend"),
+    /**
+     * A file a value on a file system that several hosts mount: each client has a directory of its own in the one that
+     * is configured, and reads past the page cache.
+     */
+    DISTRIBUTED("distributed_storage_backend");
 
     /** The variable that says which one a store uses where its settings do not. */
     public static final String VARIABLE = "MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR";

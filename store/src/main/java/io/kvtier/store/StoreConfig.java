@@ -245,6 +245,17 @@ public final class StoreConfig {
         }
 
         /**
+         * Sets what the store's own directory of {@link DiskBackend#DISTRIBUTED} is called.
+         *
+         * @param name as {@link DiskConfig.Files} allows; null for the host's name, which is the default.
+         * @return this.
+         */
+        public Builder diskNode(final String name) {
+            disk = disk.withNode(name);
+            return this;
+        }
+
+        /**
          * Sets when and how far the disk tier evicts.
          *
          * @param high share above which it evicts, more than 0 and at most 1; default 0.90.

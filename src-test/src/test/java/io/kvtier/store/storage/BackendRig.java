@@ -13,6 +13,9 @@ import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
 import io.kvtier.store.storage.StorageBackend.Result;
+import io.kvtier.store.storage.shared.DistributedDirectory;
+import io.kvtier.store.storage.shared.PosixFileSystem;
+import io.kvtier.store.storage.shared.SystemHost;
 import io.kvtier.transport.TransferConfig;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.Transport;
@@ -94,8 +97,20 @@ final class BackendRig implements AutoCloseable {
     }
 
     static Opening of(final DiskBackend kind) {
-        return (setup, engine) -> StorageBackends.open(kind, new BackendOptions(setup.directory(), setup.capacity(),
-            setup.high(), setup.low()), engine, setup.files());
+        return (setup, engine) -> kind == DiskBackend.DISTRIBUTED ? distributed(setup, engine)
+            : StorageBackends.open(kind, options(setup, setup.directory()), engine, setup.files());
+    }
+
+    /** The setup's directory is the node's, in a root that is looked at without faults. */
+    private static StorageBackend distributed(final Setup setup, final TransferEngine engine) {
+        final Path own = setup.directory().toAbsolutePath();
+        return DistributedDirectory.open(options(setup, own.getParent()), own.getFileName().toString(),
+            new DistributedDirectory.Means(new PosixFileSystem(FileOpener.POSIX, engine), new SystemHost(), engine,
+                setup.files()));
+    }
+
+    private static BackendOptions options(final Setup setup, final Path where) {
+        return new BackendOptions(where, setup.capacity(), setup.high(), setup.low());
     }
 
     StorageBackend backend() {

@@ -129,7 +129,7 @@ class FullDiskTest {
 
     /** Others have taken what the capacity counts on: what is there makes room, and nobody is told of a failure. */
     @ParameterizedTest
-    @EnumSource(value = DiskBackend.class, names = {"BUCKET", "FILE_PER_KEY"})
+    @EnumSource(value = DiskBackend.class, names = "OFFSET_ALLOCATOR", mode = EnumSource.Mode.EXCLUDE)
     void shouldEvictWhenTheDiskIsFullBeforeTheCapacityIs(final DiskBackend kind) {
         final int count = 100;
         final Ledger ledger = new Ledger();

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Value files as bytes, by store/FORMAT.md and not by code: they are written so, and anything else is refused. */
 @ExtendWith(LeakCheck.class)
 @ParameterizedClass
-@EnumSource(value = DiskBackend.class, names = {"BUCKET", "FILE_PER_KEY"})
+@EnumSource(value = DiskBackend.class, names = "OFFSET_ALLOCATOR", mode = EnumSource.Mode.EXCLUDE)
 class ValueFileFormatTest {
     private static final int UNIT = Value.UNIT;
     private static final int UNITS = 64;
@@ -77,7 +77,12 @@ class ValueFileFormatTest {
     }
 
     private String header() {
-        return isBucket() ? "kv_buckets.header" : "kv_files.header";
+        return switch (kind) {
+            case BUCKET -> "kv_buckets.header";
+            case FILE_PER_KEY -> "kv_files.header";
+            case DISTRIBUTED -> "kv_node.header";
+            case OFFSET_ALLOCATOR -> throw new AssertionError("has no value files");
+        };
     }
 
     /** Value files by their addresses. */
@@ -162,7 +167,7 @@ class ValueFileFormatTest {
         make(values);
         final byte[] marker = Files.readAllBytes(directory.resolve(header()));
         assertEquals(UNIT, marker.length);
-        assertEquals(isBucket() ? "KVTIERBD" : "KVTIERKD", new String(marker, 0, 8, StandardCharsets.US_ASCII));
+        assertEquals(isBucket() ? "KVTIERBD" : kind == DiskBackend.FILE_PER_KEY ? "KVTIERKD" : "KVTIERND", new String(marker, 0, 8, StandardCharsets.US_ASCII));
         final byte[] written = Files.readAllBytes(onlyFile());
         final byte[] expected = drawn(Arrays.copyOfRange(marker, 24, 40), values);
         // What follows a value in its last unit is not defined.

@@ -5,6 +5,8 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.storage.StorageBackends;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /** Which files the SSD tier would use in a directory, and whether others are there already. */
@@ -12,17 +14,33 @@ final class DiskBackendCheck {
     private static final String NAME = "disk_backend";
 
     private final Machine machine;
+    private final Probes probes;
     private final Path directory;
 
-    DiskBackendCheck(final Machine machine, final Path directory) {
+    DiskBackendCheck(final Machine machine, final Probes probes, final Path directory) {
         this.machine = machine;
+        this.probes = probes;
         this.directory = directory;
     }
 
-    Finding finding() {
+    /** One, and for the backend on a shared file system one for each thing that was looked at. */
+    List<Finding> findings() {
+        final List<Finding> all = new ArrayList<>();
+        all.add(finding());
+        if (all.getFirst().state() == Finding.State.OK && wanted() == DiskBackend.DISTRIBUTED) {
+            all.addAll(new SharedDiskCheck(machine, probes).ofKeys(NAME, directory.toAbsolutePath()));
+        }
+        return all;
+    }
+
+    private DiskBackend wanted() {
+        return DiskBackend.from(Environment.of(machine.environment()));
+    }
+
+    private Finding finding() {
         final DiskBackend wanted;
         try {
-            wanted = DiskBackend.from(Environment.of(machine.environment()));
+            wanted = wanted();
         } catch (final StoreException e) {
             return Finding.broken(NAME, e.getMessage(), "correct " + DiskBackend.VARIABLE + ", or unset it");
         }

@@ -2,6 +2,7 @@ package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.DiskBackend;
+import io.kvtier.store.DiskConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
@@ -42,9 +43,14 @@ final class NodeCommand extends ClientCommand {
 
     @Option(names = "--disk-backend", paramLabel = "NAME", converter = DiskBackendName.class,
         description = "How values lie in files of the disk: offset_allocator_storage_backend (one file), "
-            + "bucket_storage_backend or file_per_key_storage_backend (default: what " + DiskBackend.VARIABLE
-            + " says, else the first).")
+            + "bucket_storage_backend, file_per_key_storage_backend or distributed_storage_backend (a file a key on a "
+            + "file system that all hosts mount; --dir is the folder that all name) (default: what "
+            + DiskBackend.VARIABLE + " says, else the first).")
     private DiskBackend diskBackend;
+
+    @Option(names = "--disk-node", paramLabel = "NAME", description = "What this node's own folder in --dir is called, "
+        + "of distributed_storage_backend (default: the host's name).")
+    private String diskNode;
 
     @Option(names = "--gds-file", paramLabel = "FILE", description = "Backing file of GDS offload, an absolute path.")
     private Path gdsFile;
@@ -122,6 +128,9 @@ final class NodeCommand extends ClientCommand {
             + "is no --nof-device, and " + GdsVariables.ENABLED + " is not 1; nothing is lent");
         allow(diskBytes == 0 || dir != null, "--disk-bytes needs --dir");
         allow(diskBackend == null || diskBytes != 0, "--disk-backend needs --dir and --disk-bytes");
+        allow(diskNode == null || diskBytes != 0, "--disk-node needs --dir and --disk-bytes");
+        allow(diskNode == null || DiskConfig.Files.isNode(diskNode), "--disk-node is '" + diskNode
+            + "'; allowed are 1 to 128 letters, digits, '.', '_' and '-', the first no '.' and no '-'");
         allow(gdsBytes == 0 == (gdsFile == null), "--gds-file and --gds-bytes need each other");
         allow(gdsTransport == null || gdsBytes != 0, "--gds-transport needs --gds-file and --gds-bytes");
         allow(metricsPort >= 0 && metricsPort <= MAX_PORT, "--metrics-port is " + metricsPort + "; allowed is 0 to "
@@ -139,7 +148,7 @@ final class NodeCommand extends ClientCommand {
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
-            .diskBackend(diskBackend).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
+            .diskBackend(diskBackend).diskNode(diskNode).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
             .open(insecure);
     }
 

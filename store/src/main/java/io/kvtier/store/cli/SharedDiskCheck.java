@@ -4,6 +4,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.config.Environment;
 import io.kvtier.store.config.SharedDiskVariables;
 import io.kvtier.store.storage.shared.FileSystemAdapter;
+import io.kvtier.store.storage.shared.PosixFileSystem;
 import io.kvtier.store.storage.shared.SharedDiskHealth;
 import io.kvtier.store.storage.shared.SharedFileSystems;
 import io.kvtier.transport.TransferConfig;
@@ -49,9 +50,35 @@ final class SharedDiskCheck {
 
     private List<Finding> looked(final SharedDiskVariables wanted) {
         try (FileSystemAdapter files = SharedFileSystems.open(wanted.fileSystem(), FileOpener.POSIX,
-            () -> TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true))))) {
-            return SharedDiskHealth.look(wanted.layout(), files, host()).stream().map(SharedDiskCheck::shown).toList();
+            SharedDiskCheck::engine)) {
+            return SharedDiskHealth.look(wanted.layout(), files, host()).stream()
+                .map(finding -> shown(NAME, finding)).toList();
         }
+    }
+
+    /**
+     * Of the folder of a disk with a file a key.
+     *
+     * @param prefix of the names of findings.
+     * @param folder absolute.
+     */
+    List<Finding> ofKeys(final String prefix, final Path folder) {
+        if (!probes.missingFlags().isEmpty()) {
+            return List.of();
+        }
+        try {
+            SharedFileSystems.refuseForKeys(Environment.of(machine.environment()));
+        } catch (final StoreException e) {
+            return List.of(Finding.broken(prefix + "_file_system", e.getMessage(), "correct it"));
+        }
+        try (FileSystemAdapter files = new PosixFileSystem(FileOpener.POSIX, engine())) {
+            return SharedDiskHealth.look(folder, "--dir", files, host()).stream()
+                .map(finding -> shown(prefix, finding)).toList();
+        }
+    }
+
+    private static TransferEngine engine() {
+        return TransferEngine.open(TransferConfig.DEFAULT, List.of(new PosixTransport(1, true)));
     }
 
     private SharedDiskHealth.Host host() {
@@ -68,8 +95,8 @@ final class SharedDiskCheck {
         };
     }
 
-    private static Finding shown(final SharedDiskHealth.Finding finding) {
-        final String name = NAME + '_' + finding.name();
+    private static Finding shown(final String prefix, final SharedDiskHealth.Finding finding) {
+        final String name = prefix + '_' + finding.name();
         return switch (finding.state()) {
             case OK -> Finding.ok(name, finding.found());
             case LIMITED -> Finding.limited(name, finding.found(), finding.remedy());

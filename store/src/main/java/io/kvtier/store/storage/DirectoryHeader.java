@@ -9,6 +9,8 @@ import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.file.FileOpener;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -16,6 +18,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /**
  * What says which backend a directory is of: the file that each makes first, a {@link FileHeader} where there are many
@@ -45,9 +48,22 @@ final class DirectoryHeader {
         }
     }
 
-    /** Whether a backend has made a directory. */
+    /** Whether a backend has made a directory, or the directories of nodes in it. */
     static boolean made(final Path directory, final DiskBackend backend) {
-        return Files.exists(directory.resolve(firstFile(backend)));
+        return Files.exists(directory.resolve(firstFile(backend)))
+            || backend == DiskBackend.DISTRIBUTED && hasNodes(directory);
+    }
+
+    private static boolean hasNodes(final Path root) {
+        if (!Files.isDirectory(root)) {
+            return false;
+        }
+        try (Stream<Path> all = Files.list(root)) {
+            return all.anyMatch(one -> Files.exists(one.resolve(firstFile(DiskBackend.DISTRIBUTED))));
+        } catch (final IOException | UncheckedIOException e) {
+            // Who cannot list it says so where it is opened.
+            return false;
+        }
     }
 
     private static String firstFile(final DiskBackend backend) {
@@ -55,6 +71,7 @@ final class DirectoryHeader {
             case OFFSET_ALLOCATOR -> BackingFile.FILE_NAME;
             case BUCKET -> FileLayout.BUCKET.headerName();
             case FILE_PER_KEY -> FileLayout.FILE_PER_KEY.headerName();
+            case DISTRIBUTED -> FileLayout.DISTRIBUTED.headerName();
         };
     }
 

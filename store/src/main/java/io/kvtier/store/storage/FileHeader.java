@@ -50,7 +50,9 @@ record FileHeader(Kind kind, long unit, long capacity, UUID storageId, long gene
         /** "KVTIERBD", says that a directory has buckets, and which storage they are of. */
         BUCKETS(0x444252454954564BL, false),
         /** "KVTIERKD", says that a directory has a file a key, and which storage they are of. */
-        FILES(0x444B52454954564BL, false);
+        FILES(0x444B52454954564BL, false),
+        /** "KVTIERND", the same of a node's own directory on a file system that is shared. */
+        NODE_FILES(0x444E52454954564BL, false);
 
         private final long magic;
         private final boolean generations;

@@ -26,7 +26,10 @@ enum FileLayout {
         "([0-9a-f]{16})\\.bucket", 1),
     /** "KVTIERKF": one, in directories by hash of its key. */
     FILE_PER_KEY(FileHeader.Kind.FILES, 0x464B52454954564BL, "kv_files.header", 1, 0,
-        "[0-9a-f]{16}-([0-9a-f]{16})\\.kv", 3);
+        "[0-9a-f]{16}-([0-9a-f]{16})\\.kv", 3),
+    /** The same files in a directory that another header tells from the others: not each host may open it. */
+    DISTRIBUTED(FileHeader.Kind.NODE_FILES, FILE_PER_KEY.magic, "kv_node.header", FILE_PER_KEY.mostValues,
+        FILE_PER_KEY.mostBytes, FILE_PER_KEY.name.pattern(), FILE_PER_KEY.depth);
 
     /** As upstream calls it. */
     private static final String FILES_DIRECTORY = "file_per_key_dir";

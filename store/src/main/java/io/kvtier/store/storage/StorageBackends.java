@@ -20,7 +20,9 @@ public final class StorageBackends {
     /**
      * Opens the backend of a directory, or makes it.
      *
-     * @param kind    which.
+     * @param kind    which; {@link DiskBackend#DISTRIBUTED} through
+     *                {@link io.kvtier.store.storage.shared.DistributedDirectory}, which has made sure that the
+     *                directory is this host's.
      * @param options settings.
      * @param engine  moves the bytes; stays the caller's, who closes it after this.
      * @param opener  opens the files that the engine does not.
@@ -39,6 +41,7 @@ public final class StorageBackends {
                 case OFFSET_ALLOCATOR -> extents(options, lock, engine, opener);
                 case BUCKET -> files(FileLayout.BUCKET, options, lock, engine, opener);
                 case FILE_PER_KEY -> files(FileLayout.FILE_PER_KEY, options, lock, engine, opener);
+                case DISTRIBUTED -> files(FileLayout.DISTRIBUTED, options, lock, engine, opener);
             };
             open.stayOpen();
             return backend;
@@ -46,6 +49,17 @@ public final class StorageBackends {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "cannot open or make the files in "
                 + options.directory() + "; where the disk is full, free space or configure a smaller capacity", e);
         }
+    }
+
+    /**
+     * Refuses a directory that another backend has made.
+     *
+     * @param directory which need not exist.
+     * @param wanted    the one that is to use it.
+     * @throws StoreException FILE_OPEN_FAIL, naming both.
+     */
+    public static void refuseOthers(final Path directory, final DiskBackend wanted) {
+        DirectoryHeader.refuseOthers(directory, wanted);
     }
 
     /**

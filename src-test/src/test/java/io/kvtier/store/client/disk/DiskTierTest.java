@@ -66,6 +66,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class DiskTierTest {
     private static final int UNIT = 4096;
     private static final int SIZE = UNIT - 100;
+    private static final String NODE = "node-1";
     private static final ObjectKey KEY = ObjectKey.of("key");
     private static final long VERSION = 1;
 
@@ -134,7 +135,7 @@ class DiskTierTest {
 
     private void withTier(final DiskBackend said, final Runnable body) {
         final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT)
-            .diskBackend(said).ioThreads(1)
+            .diskBackend(said).diskNode(NODE).ioThreads(1)
             .promoteOnHit(false).build();
         final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults),
             Environment.of(Map.of(DiskBackend.VARIABLE, kind.configName())));
@@ -196,6 +197,7 @@ class DiskTierTest {
             case OFFSET_ALLOCATOR -> "kv_cache.data";
             case BUCKET -> "kv_buckets.header";
             case FILE_PER_KEY -> "kv_files.header";
+            case DISTRIBUTED -> NODE + "/kv_node.header";
         };
     }
 

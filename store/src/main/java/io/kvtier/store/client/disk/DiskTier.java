@@ -4,6 +4,7 @@ import io.kvtier.alloc.HostRegion;
 import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.store.DiskBackend;
+import io.kvtier.store.DiskConfig;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.StoreException;
@@ -27,6 +28,8 @@ import io.kvtier.store.storage.BackendOptions;
 import io.kvtier.store.storage.StorageBackend;
 import io.kvtier.store.storage.StorageBackends;
 import io.kvtier.store.storage.StoredValue;
+import io.kvtier.store.storage.shared.DistributedDirectory;
+import io.kvtier.store.storage.shared.SharedFileSystems;
 import io.kvtier.transport.Closings;
 import io.kvtier.transport.Registration;
 import io.kvtier.transport.TransferEngine;
@@ -80,12 +83,10 @@ public final class DiskTier implements AutoCloseable {
         this.memory = memory;
         this.counters = counters;
         try (Closings opened = new Closings()) {
-            this.engine = opened.keep(engines.files(settings.disk().files().directIo(),
-                settings.disk().files().ioThreads()),
-                TransferEngine::close);
-            this.backend = opened.keep(StorageBackends.open(backend(settings, engines), new BackendOptions(
-                settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
-                settings.disk().lowWatermark()), engine, engines.opener()), StorageBackend::close);
+            final DiskBackend kind = kind(settings, engines);
+            this.engine = opened.keep(engines.files(settings.disk().files().directIo()
+                || kind == DiskBackend.DISTRIBUTED, settings.disk().files().ioThreads()), TransferEngine::close);
+            this.backend = opened.keep(backend(kind, settings.disk(), engines), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
             this.offloader = new Offloader(clientId, master, new Offloader.Places(backend, pages), memory, counters,
                 settings.closeTimeoutMs(), this::removeDropped);
@@ -96,7 +97,18 @@ public final class DiskTier implements AutoCloseable {
         }
     }
 
-    private static DiskBackend backend(final DiskSettings settings, final Engines engines) {
+    private StorageBackend backend(final DiskBackend kind, final DiskConfig disk, final Engines engines) {
+        final BackendOptions options =
+            new BackendOptions(disk.directory(), disk.bytes(), disk.highWatermark(), disk.lowWatermark());
+        if (kind != DiskBackend.DISTRIBUTED) {
+            return StorageBackends.open(kind, options, engine, engines.opener());
+        }
+        SharedFileSystems.refuseForKeys(engines.environment());
+        return DistributedDirectory.open(options, disk.files().node(),
+            DistributedDirectory.Means.of(engine, engines.opener()));
+    }
+
+    private static DiskBackend kind(final DiskSettings settings, final Engines engines) {
         final DiskBackend said = settings.disk().files().backend();
         return said == null ? DiskBackend.from(engines.environment()) : said;
     }

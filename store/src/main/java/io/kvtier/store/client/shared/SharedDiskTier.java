@@ -25,6 +25,7 @@ import io.kvtier.store.storage.shared.SharedDiskHealth;
 import io.kvtier.store.storage.shared.SharedFileSystems;
 import io.kvtier.store.storage.shared.SystemHost;
 import io.kvtier.transport.Closings;
+import java.util.List;
 import java.util.UUID;
 
 /**
@@ -124,15 +125,14 @@ public final class SharedDiskTier implements AutoCloseable {
     }
 
     private void examine(final String name) {
-        final StringBuilder broken = new StringBuilder();
-        for (final SharedDiskHealth.Finding finding : SharedDiskHealth.claim(layout(), files, new SystemHost(), name)) {
-            if (finding.state() == SharedDiskHealth.State.BROKEN) {
-                broken.append(broken.isEmpty() ? "" : "; also, ").append(finding.found()).append(": ")
-                    .append(finding.remedy());
-            } else if (finding.state() == SharedDiskHealth.State.LIMITED) {
+        final List<SharedDiskHealth.Finding> findings =
+            SharedDiskHealth.claim(layout(), files, new SystemHost(), name);
+        for (final SharedDiskHealth.Finding finding : findings) {
+            if (finding.state() == SharedDiskHealth.State.LIMITED) {
                 LOG.log(System.Logger.Level.WARNING, "shared disk: {0}; {1}", finding.found(), finding.remedy());
             }
         }
+        final String broken = SharedDiskHealth.broken(findings);
         if (!broken.isEmpty()) {
             throw new StoreException(ErrorCode.FILE_OPEN_FAIL, "the shared disk cannot be used: " + broken);
         }

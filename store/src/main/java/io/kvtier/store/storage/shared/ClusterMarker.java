@@ -4,19 +4,9 @@ import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.transport.Printable;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The file that says whose a shared folder is. The first client makes it, exactly once for all hosts: it is written
@@ -38,10 +28,6 @@ public record ClusterMarker(String cluster, UUID volume) {
     private static final String FIRST_LINE = "kvtier shared disk 1";
     private static final String CLUSTER = "cluster ";
     private static final String VOLUME = "volume ";
-    private static final int MOST_BYTES = 8192;
-    /** For a host that makes it without links, between the name and the text. */
-    private static final long TEXT_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     /**
      * Validates.
@@ -63,16 +49,11 @@ public record ClusterMarker(String cluster, UUID volume) {
      * @throws StoreException FILE_OPEN_FAIL, when it cannot be read, or is not one.
      */
     public static ClusterMarker read(final Path folder) {
-        final long begun = System.nanoTime();
-        while (true) {
-            final String text = text(folder);
-            if (text == null) {
-                return null;
-            }
-            if (!text.isEmpty() || System.nanoTime() - begun > TEXT_WAIT_NANOS) {
-                return parsed(folder, text);
-            }
-            LockSupport.parkNanos(STEP_NANOS);
+        try {
+            final String text = FolderMarker.read(folder.resolve(FILE_NAME));
+            return text == null ? null : parsed(folder, text);
+        } catch (final IOException e) {
+            throw cannot(folder, "cannot be read (" + e + "); let this user read it", e);
         }
     }
 
@@ -91,7 +72,7 @@ public record ClusterMarker(String cluster, UUID volume) {
         }
         final ClusterMarker mine = new ClusterMarker(cluster, UUID.randomUUID());
         try {
-            mine.make(folder);
+            FolderMarker.make(folder.resolve(FILE_NAME), mine.text());
         } catch (final IOException e) {
             throw cannot(folder, "cannot be made (" + e + "); let this user write there", e);
         }
@@ -103,59 +84,8 @@ public record ClusterMarker(String cluster, UUID volume) {
         return made;
     }
 
-    private void make(final Path folder) throws IOException {
-        final Path marker = folder.resolve(FILE_NAME);
-        final Path own = folder.resolve('.' + FILE_NAME + '-' + volume);
-        try {
-            write(own);
-            link(own, marker);
-        } finally {
-            Files.deleteIfExists(own);
-        }
-    }
-
-    private void link(final Path own, final Path marker) throws IOException {
-        try {
-            Files.createLink(marker, own);
-        } catch (final FileAlreadyExistsException e) {
-            // Another host was first, and its marker counts.
-            return;
-        } catch (final UnsupportedOperationException | IOException e) {
-            // No links here: made by its name, which only one can do, too, but is there before its text.
-            writeUnlessThere(marker);
-        }
-    }
-
-    private void writeUnlessThere(final Path marker) throws IOException {
-        try {
-            write(marker);
-        } catch (final FileAlreadyExistsException e) {
-            // Another host was first.
-            return;
-        }
-    }
-
-    private void write(final Path file) throws IOException {
-        final ByteBuffer text = ByteBuffer.wrap((FIRST_LINE + '\n' + CLUSTER + cluster + '\n' + VOLUME + volume + '\n')
-            .getBytes(StandardCharsets.UTF_8));
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
-            while (text.hasRemaining()) {
-                channel.write(text);
-            }
-            // Not every file system shows to others what was not synced.
-            channel.force(true);
-        }
-    }
-
-    /** Null when there is no such file. */
-    private static String text(final Path folder) {
-        try (InputStream in = Files.newInputStream(folder.resolve(FILE_NAME))) {
-            return new String(in.readNBytes(MOST_BYTES), StandardCharsets.UTF_8);
-        } catch (final NoSuchFileException e) {
-            return null;
-        } catch (final IOException e) {
-            throw cannot(folder, "cannot be read (" + e + "); let this user read it", e);
-        }
+    private String text() {
+        return FIRST_LINE + '\n' + CLUSTER + cluster + '\n' + VOLUME + volume + '\n';
     }
 
     private static ClusterMarker parsed(final Path folder, final String text) {

@@ -204,6 +204,10 @@ public final class PosixFileSystem implements FileSystemAdapter {
             file = Files.createTempFile(Path.of(folder), ".kvtier-direct-", "");
             return direct(file);
         } catch (final ErrnoException e) {
+            if (e.errno() == Errno.ENOSPC || e.errno() == Errno.EDQUOT) {
+                // Whether there is room is another question; what is there can be read.
+                return Availability.yes("O_DIRECT is taken; there is no room for a block to try it with");
+            }
             return Availability.no(e.errno() == Errno.EINVAL || e.errno() == Errno.EOPNOTSUPP
                 ? "the file system takes no O_DIRECT: what another host overwrites may be read as it was before ("
                 + e.getMessage() + ')' : e.getMessage(), "mount it so that it does, or " + ELSEWHERE);

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Looks at the folder of a shared disk before it is used: there, mounted, this cluster's, writable, past the cache,
@@ -25,10 +26,13 @@ public final class SharedDiskHealth {
         "bcachefs", "tmpfs", "ramfs", "overlay", "overlayfs", "squashfs", "rootfs", "vfat");
     private static final String ROOT_DIR = "MOONCAKE_DISTRIBUTED_ROOT_DIR";
 
+    /** Null where there are no files of pages. */
     private final PageLayout layout;
     private final FileSystemAdapter files;
     private final Host host;
     private final Path folder;
+    /** What names the folder, for who has to name another. */
+    private final String setting;
     private final List<Finding> findings = new ArrayList<>();
 
     /** How something is. */
@@ -72,10 +76,16 @@ public final class SharedDiskHealth {
     }
 
     private SharedDiskHealth(final PageLayout layout, final FileSystemAdapter files, final Host host) {
+        this(layout, files, host, Path.of(layout.rootDir()), ROOT_DIR);
+    }
+
+    private SharedDiskHealth(final PageLayout layout, final FileSystemAdapter files, final Host host,
+        final Path folder, final String setting) {
         this.layout = layout;
         this.files = files;
         this.host = host;
-        this.folder = Path.of(layout.rootDir());
+        this.folder = folder;
+        this.setting = setting;
     }
 
     /**
@@ -108,18 +118,50 @@ public final class SharedDiskHealth {
         return health.findings;
     }
 
+    /**
+     * Looks at a folder whose files are not of pages: there, mounted, writable, past the cache.
+     *
+     * @param folder  absolute.
+     * @param setting what names it, such as {@code --dir}.
+     * @param files   the file system.
+     * @param host    the host.
+     * @return what was found.
+     */
+    public static List<Finding> look(final Path folder, final String setting, final FileSystemAdapter files,
+        final Host host) {
+        final SharedDiskHealth health = new SharedDiskHealth(null, files, host, folder, setting);
+        if (health.isUsable()) {
+            health.pastTheCache();
+        }
+        return health.findings;
+    }
+
+    /**
+     * What is broken, for who cannot go on then.
+     *
+     * @param findings what was found.
+     * @return with remedies, in words; empty when nothing is.
+     */
+    public static String broken(final List<Finding> findings) {
+        return findings.stream().filter(finding -> finding.state() == State.BROKEN)
+            .map(finding -> finding.found() + ": " + finding.remedy()).collect(Collectors.joining("; also, "));
+    }
+
     private void examine(final String cluster) {
+        if (isUsable()) {
+            marker(cluster);
+            pastTheCache();
+            room();
+            openFiles();
+        }
+    }
+
+    private boolean isUsable() {
         if (!isThere()) {
-            return;
+            return false;
         }
         mount();
-        if (!isWritable()) {
-            return;
-        }
-        marker(cluster);
-        pastTheCache();
-        room();
-        openFiles();
+        return isWritable();
     }
 
     private void ok(final String name, final String found) {
@@ -134,7 +176,7 @@ public final class SharedDiskHealth {
         final String name = "folder";
         final FileSystemAdapter.Status status;
         try {
-            status = files.status(layout.rootDir());
+            status = files.status(folder.toString());
         } catch (final StoreException e) {
             // As of a mount whose server is gone; to the JDK such a folder does not exist.
             add(name, State.BROKEN, e.getMessage(), "unmount it and mount it again");
@@ -142,10 +184,10 @@ public final class SharedDiskHealth {
         }
         if (status == null) {
             add(name, State.BROKEN, folder + " does not exist", "mount the shared file system, make the folder on it "
-                + "once (mkdir -p " + folder + "), or name another one (" + ROOT_DIR + ')');
+                + "once (mkdir -p " + folder + "), or name another one (" + setting + ')');
             return false;
         } else if (!Files.isDirectory(folder)) {
-            add(name, State.BROKEN, folder + " is not a folder", "name a folder (" + ROOT_DIR + ')');
+            add(name, State.BROKEN, folder + " is not a folder", "name a folder (" + setting + ')');
             return false;
         }
         ok(name, folder + " is there");
@@ -202,7 +244,7 @@ public final class SharedDiskHealth {
     }
 
     private void pastTheCache() {
-        final Availability answer = files.pastTheCache(layout.rootDir());
+        final Availability answer = files.pastTheCache(folder.toString());
         add("direct_io", answer.available() ? State.OK : State.BROKEN, answer.reason(),
             answer.available() ? "" : answer.remedy());
     }

@@ -1,9 +1,11 @@
 package io.kvtier.store.storage.shared;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /** This host, as the kernel describes it. <b>Threading:</b> stateless. */
 public final class SystemHost implements SharedDiskHealth.Host {
@@ -12,6 +14,34 @@ public final class SystemHost implements SharedDiskHealth.Host {
     /** This host. */
     public SystemHost() {
         // Nothing is kept.
+    }
+
+    /**
+     * What the host calls itself.
+     *
+     * @return its name, as the kernel has it; empty when that is not told.
+     */
+    public static String name() {
+        return line("/proc/sys/kernel/hostname");
+    }
+
+    /**
+     * What tells the host from all others, and stays when it starts again.
+     *
+     * @return {@code machine-} and the number of its installation, or {@code host-} and its name where there is none, as
+     *     in many containers.
+     */
+    public static String id() {
+        final String machine = line("/etc/machine-id");
+        return machine.isEmpty() ? "host-" + name() : "machine-" + machine;
+    }
+
+    private static String line(final String file) {
+        try (Stream<String> lines = Files.lines(Path.of(file), StandardCharsets.ISO_8859_1)) {
+            return lines.findFirst().orElse("").strip();
+        } catch (final IOException | UncheckedIOException e) {
+            return "";
+        }
     }
 
     @Override
