@@ -226,6 +226,24 @@ final class DoctorTest {
     }
 
     @Test
+    void shouldLookAtTheFolderOfADiskThatHostsShare() throws IOException {
+        machine.environment.put("MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR", "distributed_storage_backend");
+        machine.volume = new Probes.Volume("nfs4", "server:/kv", 0, 38, 1L << 40);
+        expect("disk_backend", Finding.State.OK, "distributed_storage_backend, and no values yet", "");
+        for (final String name : List.of("folder", "mount", "writable", "direct_io")) {
+            assertEquals(Finding.State.OK, finding("disk_backend_" + name).state(), name);
+        }
+        machine.volume = new Probes.Volume("ext4", "/dev/sda1", 8, 1, 1L << 40);
+        expect("disk_backend_mount", Finding.State.LIMITED, "a file system of this host alone", "mount the shared");
+        Files.write(Files.createDirectory(dir.resolve("n1")).resolve("kv_node.header"), new byte[1]);
+        expect("disk_backend", Finding.State.OK, "distributed_storage_backend, whose values are there", "");
+        machine.environment.put("MOONCAKE_DISTRIBUTED_FS_TYPE", "hf3fs");
+        expect("disk_backend_file_system", Finding.State.BROKEN, "'hf3fs'", "correct");
+        machine.environment.put("MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR", "bucket_storage_backend");
+        expect("disk_backend", Finding.State.BROKEN, "has values of distributed_storage_backend", "another directory");
+    }
+
+    @Test
     void shouldTellADriverWithoutALibraryFromNoDriver() {
         machine.withGpu();
         expect("nvidia_driver", Finding.State.OK, "driver 580.159.03", "");

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvtier.alloc.HostRegion;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
@@ -39,6 +40,7 @@ import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.transport.Uninterrupted;
+import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -47,8 +49,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Stream;
@@ -134,10 +138,14 @@ class DiskTierTest {
     }
 
     private void withTier(final DiskBackend said, final Runnable body) {
-        final StoreConfig config = StoreConfig.builder().memoryBytes(UNIT).disk(directory, 16 * UNIT)
+        withTier(said, true, new FaultyFiles(faults), body);
+    }
+
+    private void withTier(final DiskBackend said, final boolean direct, final FileOpener opener, final Runnable body) {
+        final StoreConfig config = StoreConfig.builder().directIo(direct).memoryBytes(UNIT).disk(directory, 16 * UNIT)
             .diskBackend(said).diskNode(NODE).ioThreads(1)
             .promoteOnHit(false).build();
-        final StoreHooks hooks = new StoreHooks(() -> 0, new FaultyFiles(faults),
+        final StoreHooks hooks = new StoreHooks(() -> 0, opener,
             Environment.of(Map.of(DiskBackend.VARIABLE, kind.configName())));
         try (HostRegion region = HostRegion.allocate(NativeTag.TEST, UNIT)) {
             region.segment().asSlice(0, SIZE).copyFrom(MemorySegment.ofArray(bytes));
@@ -190,6 +198,22 @@ class DiskTierTest {
             assertEquals(1, tier.values());
             assertNull(read());
         });
+    }
+
+    /** Another host's writes are not in this one's cache: nobody can ask for reads through it. */
+    @Test
+    void shouldPassTheCacheOfASharedFileSystemWhateverItIsTold() {
+        final Set<OpenMode> modes = ConcurrentHashMap.newKeySet();
+        withTier(null, false, (path, mode) -> {
+            if (path.matches(".*\\.(bucket|kv|data)")) {
+                modes.add(mode);
+            }
+            return FileOpener.POSIX.open(path, mode);
+        }, () -> {
+            copyDown();
+            assertNull(read());
+        });
+        assertEquals(kind == DiskBackend.DISTRIBUTED, modes.contains(OpenMode.READ_WRITE_DIRECT), modes::toString);
     }
 
     private static String firstFile(final DiskBackend backend) {

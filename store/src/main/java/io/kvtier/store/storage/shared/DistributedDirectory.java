@@ -22,8 +22,8 @@ import java.util.List;
  * comes from the file system:
  *
  * <ul>
- * <li>The client has a directory of its own under the common root, called as its node. A lock keeps the processes of one
- * host apart; a mount may have locks for its own host only, so a file in the directory, {@link #OWNER_NAME}, says which
+ * <li>The client has a directory of its own under the common root, called as its node. A lock keeps the processes of
+ * one host apart; a mount may have locks for its own host only, so a file in the directory, {@link #OWNER_NAME}, says which
  * host it belongs to. It is no part of the directory's header, because that is replaced by a rename, which two hosts
  * can do one after the other; this one is made once for all hosts, before anything else is touched.
  * <li>The root must be there: where it is not mounted, values would fill the disk below.
@@ -109,7 +109,8 @@ public final class DistributedDirectory {
      * @param means   what it is opened by.
      * @return the backend.
      * @throws StoreException FILE_OPEN_FAIL when the root cannot be used, or is another backend's; FILE_LOCK_FAIL when
-     *                        the directory of the node is in use, or another host's; or as {@link StorageBackends#open}.
+     *                        the directory of the node is in use, or another host's; or as
+     *                        {@link StorageBackends#open}.
      */
     static StorageBackend open(final BackendOptions options, final Node node, final Means means) {
         final Path root = options.directory().toAbsolutePath();

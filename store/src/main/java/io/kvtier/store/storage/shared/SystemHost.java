@@ -28,8 +28,8 @@ public final class SystemHost implements SharedDiskHealth.Host {
     /**
      * What tells the host from all others, and stays when it starts again.
      *
-     * @return {@code machine-} and the number of its installation, or {@code host-} and its name where there is none, as
-     *     in many containers.
+     * @return {@code machine-} and the number of its installation, or {@code host-} and its name where there is none,
+     *     as in many containers.
      */
     public static String id() {
         final String machine = line("/etc/machine-id");
