@@ -23,9 +23,9 @@ import java.util.List;
  *
  * <ul>
  * <li>The client has a directory of its own under the common root, called as its node. A lock keeps the processes of
- * one host apart; a mount may have locks for its own host only, so a file in the directory, {@link #OWNER_NAME}, says which
- * host it belongs to. It is no part of the directory's header, because that is replaced by a rename, which two hosts
- * can do one after the other; this one is made once for all hosts, before anything else is touched.
+ * one host apart; a mount may have locks for its own host only, so a file in the directory, {@link #OWNER_NAME}, says
+ * which host it belongs to. It is no part of the directory's header, because that is replaced by a rename, which two
+ * hosts can do one after the other; this one is made once for all hosts, before anything else is touched.
  * <li>The root must be there: where it is not mounted, values would fill the disk below.
  * <li>Values are read past the page cache, or the directory is refused: a host whose cache kept blocks of an earlier
  * file would read those. (What is read through it, headers and notes at a start, is in files that this host wrote by
