@@ -36,7 +36,8 @@ class DiskBackendTest {
             () -> DiskBackend.from(Environment.of(Map.of(VARIABLE, wrong))));
         assertEquals(ErrorCode.INVALID_PARAMS, refusal.code());
         for (final String part : List.of(VARIABLE, "'" + wrong + "'", "bucket_storage_backend",
-            "file_per_key_storage_backend", "distributed_storage_backend", "offset_allocator_storage_backend", "unset")) {
+            "file_per_key_storage_backend", "distributed_storage_backend",
+            "offset_allocator_storage_backend", "unset")) {
             assertTrue(refusal.getMessage().contains(part), () -> refusal.getMessage() + " does not say " + part);
         }
     }

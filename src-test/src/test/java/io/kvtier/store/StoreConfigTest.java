@@ -44,7 +44,8 @@ class StoreConfigTest {
         final StoreConfig config = StoreConfig.builder().build();
 
         assertEquals(new StoreConfig.Memory(256 << 20, false, 0.90, 0.05), config.memory());
-        assertEquals(new DiskConfig(null, 0, 0.90, 0.80, true, new DiskConfig.Files(true, 4, null, null)), config.disk());
+        assertEquals(new DiskConfig(null, 0, 0.90, 0.80, true,
+            new DiskConfig.Files(true, 4, null, null)), config.disk());
         assertEquals(0, config.gds().bytes());
         assertTrue(config.isGdsLeftToEnvironment());
         assertTrue(config.toBuilder().build().isGdsLeftToEnvironment());

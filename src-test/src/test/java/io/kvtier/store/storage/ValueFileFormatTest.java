@@ -167,7 +167,8 @@ class ValueFileFormatTest {
         make(values);
         final byte[] marker = Files.readAllBytes(directory.resolve(header()));
         assertEquals(UNIT, marker.length);
-        assertEquals(isBucket() ? "KVTIERBD" : kind == DiskBackend.FILE_PER_KEY ? "KVTIERKD" : "KVTIERND", new String(marker, 0, 8, StandardCharsets.US_ASCII));
+        assertEquals(isBucket() ? "KVTIERBD" : kind == DiskBackend.FILE_PER_KEY ? "KVTIERKD" : "KVTIERND",
+            new String(marker, 0, 8, StandardCharsets.US_ASCII));
         final byte[] written = Files.readAllBytes(onlyFile());
         final byte[] expected = drawn(Arrays.copyOfRange(marker, 24, 40), values);
         // What follows a value in its last unit is not defined.
