@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.NativeException;
+import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.Errno;
+import io.kvtier.bindings.posix.ErrnoException;
+import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.kit.FailingCalls;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.Faults.Call;
@@ -16,12 +19,15 @@ import io.kvtier.kit.FaultyFiles;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.StoreException;
+import io.kvtier.transport.file.DirectoryEntries;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -130,6 +136,40 @@ class KeyFilesTest {
                 }, () -> assertArrayEquals(VALUE, read(new KeyFiles(FileOpener.POSIX), folder.resolve(NAME),
                     SIZE)));
             });
+    }
+
+    /** Names of the system, but for one call that fails. */
+    private static DirectoryEntries failing(final String which) {
+        return (DirectoryEntries) Proxy.newProxyInstance(KeyFilesTest.class.getClassLoader(),
+            new Class<?>[] {DirectoryEntries.class}, (proxy, method, arguments) -> {
+                if (method.getName().equals(which)) {
+                    throw which.equals("sync") ? new ErrnoException("fsync", Errno.EIO, "told to fail")
+                        : new IOException("told to fail");
+                }
+                return method.isDefault() ? InvocationHandler.invokeDefault(proxy, method, arguments)
+                    : method.invoke(DirectoryEntries.SYSTEM, arguments);
+            });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rename", "sync"})
+    void shouldLeaveNothingWhenTheNameIsNotDurable(final String which) throws IOException {
+        Files.createDirectories(root.resolve(NAME).getParent());
+        final KeyFiles files = new KeyFiles(new FileOpener() {
+            @Override
+            public BlockFile open(final String path, final OpenMode mode) {
+                return FileOpener.POSIX.open(path, mode);
+            }
+
+            @Override
+            public DirectoryEntries entries() {
+                return failing(which);
+            }
+        });
+        final RuntimeException refusal =
+            assertThrows(RuntimeException.class, () -> write(files, root.resolve(NAME), VALUE));
+        assertTrue(refusal instanceof NativeException || refusal instanceof StoreException, refusal::toString);
+        assertEquals(List.of(), names(root));
     }
 
     @Test

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.ReferenceXxh64;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.config.MasterSettings;
@@ -25,6 +26,7 @@ import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.snapshot.Snapshot;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
@@ -128,7 +130,9 @@ class KeyFileReplicasTest {
         final KeyFolder folder = new KeyFolder("/r/c");
         final String one = folder.file("default", "../../etc/passwd", 42);
         assertTrue(one.matches("/r/c/[0-9a-f]{2}/[0-9a-f]{16}-000000000000002a\\.kv"), one);
-        assertEquals(one.substring(5, 7), one.substring(8, 10));
+        final String hash = String.format("%016x",
+            ReferenceXxh64.of("default\0../../etc/passwd".getBytes(StandardCharsets.UTF_8)));
+        assertEquals("/r/c/" + hash.substring(0, 2) + '/' + hash + "-000000000000002a.kv", one);
         assertNotEquals(one, folder.file("default", "../../etc/passwd", 43));
         assertNotEquals(one, folder.file("other", "../../etc/passwd", 42));
         assertNotEquals(folder.file("a", "bc", 1), folder.file("ab", "c", 1));

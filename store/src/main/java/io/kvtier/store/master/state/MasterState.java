@@ -301,6 +301,7 @@ public final class MasterState implements StateMachine {
     private void restoreFile(final SavedObject object) {
         for (final Replica replica : object.replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.Disk file && object.checksummed()) {
+                tiers.disk().look();
                 final ObjectEntry entry = tiers.disk().entryFor(new DiskReplicas.Offer(PageSpace.NOBODY, object.key(),
                     object.version(), file.objectSize(), true, object.checksum()));
                 if (entry != null && !KeyFileReplicas.has(entry)) {
