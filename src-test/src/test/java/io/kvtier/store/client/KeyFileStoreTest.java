@@ -153,7 +153,8 @@ class KeyFileStoreTest {
     void shouldReadPartsOfAValue(final boolean verify) {
         leave(VALUE);
         final ConnectedStore reader = cluster.join(config -> config.verify(verify));
-        for (final int[] part : new int[][] {{0, SIZE}, {0, 1}, {4095, 2}, {12_345, 10_000}, {SIZE - 1, 1}, {SIZE, 0}}) {
+        for (final int[] part : new int[][] {{0, SIZE}, {0, 1}, {4095, 2}, {12_345, 10_000}, {SIZE - 1, 1},
+            {SIZE, 0}}) {
             final byte[] bytes = new byte[part[1]];
             assertEquals(new GetOutcome(true, SIZE, ReplicaType.DISK),
                 reader.getRange(KEY, part[0], MemorySegment.ofArray(bytes)));

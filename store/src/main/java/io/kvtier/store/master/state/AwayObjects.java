@@ -21,9 +21,9 @@ import java.util.UUID;
  * <p>Nothing is taken out of here but everything at once, when the time to come back is over: whether a version may
  * still come back is known from {@link RemovedVersions} and from the version that a key has now. So it is immutable,
  * and the next snapshot has it too, for the price of a reference. What lies in the shared files, or has a file for
- * itself, is not for the next snapshot: it is there from the beginning, as records of the catalogue, and its pages may be another value's since;
- * here is only what else the snapshot has of such an object. Replicas of types that this version does not know
- * stay beyond that time, so that a later version finds them in the next snapshot.
+ * itself, is not for the next snapshot: it is there from the beginning, as records of the catalogue, and its pages may
+ * be another value's since; here is only what else the snapshot has of such an object. Replicas of types that this
+ * version does not know stay beyond that time, so that a later version finds them in the next snapshot.
  */
 final class AwayObjects {
     /** With the replicas that may come back. */

@@ -426,8 +426,9 @@ public final class MasterState implements StateMachine {
     private MasterStats statistics() {
         return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
             segments.replicas(Medium.MEMORY), held(), tiers.memory().counts().evictions(),
-            tiers.memory().counts().withoutCopy(), tiers.disk().count() + tiers.disk().files().count(), tiers.disk().evictions(), offloads.ended(),
-            offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
+            tiers.memory().counts().withoutCopy(), tiers.disk().count() + tiers.disk().files().count(),
+            tiers.disk().evictions(), offloads.ended(), offloads.failed(), offloads.pending(),
+            tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().counts().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
             catalogue.groups(), tiers.disk().used() + tiers.disk().files().used(), reads.counted(),
