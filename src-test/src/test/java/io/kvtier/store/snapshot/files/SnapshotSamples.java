@@ -82,6 +82,8 @@ final class SnapshotSamples {
                         3000, 4096)),
                     new Replica(7, ReplicaStatus.COMPLETE, new ReplicaDescriptor.DistributedDisk(
                         "/mnt/kv/bucket_0f.data", 65_536, 3000)),
+                    new Replica(8, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Disk(
+                        "/mnt/kv/c/3f/3f00000000000001-0000000000000002.kv", 3000)),
                     new Replica(5, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Unknown(9, STRANGE)))),
             new SavedObject(ObjectKey.of("tenant-\u00e4", "\u20ac"), 1, 0, false, 0, DataType.UNKNOWN, OTHER, false,
                 "", 0, List.of(new Replica(6, ReplicaStatus.COMPLETE,
