@@ -3,6 +3,7 @@ package io.kvtier.store.protocol;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
+import java.util.Objects;
 
 /**
  * A value to copy from memory to disk. Its memory is held until the task is ended: by {@link DiskCommand.OffloadDone},
@@ -43,6 +44,18 @@ public record OffloadTask(ObjectKey key, long version, long replicaId, ReplicaDe
     public OffloadTask(final ObjectKey key, final long version, final long replicaId,
         final ReplicaDescriptor.Memory source) {
         this(key, version, replicaId, source, ReplicaType.LOCAL_DISK);
+    }
+
+    /** Whether it is the same task, whenever it was named. */
+    @Override
+    public boolean equals(final Object other) {
+        return other instanceof OffloadTask task && key.equals(task.key) && version == task.version
+            && replicaId == task.replicaId && source.equals(task.source) && target == task.target;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(key, version, replicaId, source, target);
     }
 
     /**

@@ -178,7 +178,8 @@ final class AnyMessage {
         } else if (type == PageAllocation.class) {
             values[0] = random.nextBoolean() ? PageOutcome.ALLOCATED : PageOutcome.STORED;
         } else if (type == OffloadTask.class) {
-            values[values.length - 1] = random.nextBoolean() ? ReplicaType.LOCAL_DISK : ReplicaType.DISTRIBUTED_DISK;
+            values[4] = random.nextBoolean() ? ReplicaType.LOCAL_DISK : ReplicaType.DISTRIBUTED_DISK;
+            values[5] = (Long) values[5] >>> 1;
         }
         try {
             final var constructor = type.getDeclaredConstructor(types);

@@ -213,7 +213,7 @@ final class Offloads {
     PlacedReplica end(final UUID clientId, final OffloadTask task, final OffloadResult result, final long nowMs) {
         final Mailbox mailbox = mailboxes.get(clientId);
         final Fetched given = fetched.get(task.replicaId());
-        if (mailbox == null || given == null || !given.task().equals(task.withIdle(0))
+        if (mailbox == null || given == null || !given.task().equals(task)
             || !mailbox.fetched.remove(task.replicaId())) {
             return null;
         }
