@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A disk without room for a second index log beside the one that there is: what is removed makes room all the same. What
- * hosts have below a common directory is what FILE_PER_KEY has in its own.
+ * A disk without room for a second index log beside the one that there is: what is removed makes room all the same.
+ * What hosts have below a common directory is what FILE_PER_KEY has in its own.
  */
 @ExtendWith(LeakCheck.class)
 @ParameterizedClass
