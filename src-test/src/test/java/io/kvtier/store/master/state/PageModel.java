@@ -187,6 +187,11 @@ final class PageModel {
     private void begin(final UUID client, final PageRequest request, final OffloadTask task) {
         final PageAllocation pages = rig.apply(new PageCommand.AllocateDistributedPage(client, request));
         if (pages.outcome() == PageOutcome.ALLOCATED) {
+            // Pages that it was given before: nobody asks again who has the answer, so that one was lost, and nothing
+            // is written by it. Two writes of one client there would each vouch for the other.
+            writers.removeIf(writer -> writer.client().equals(client)
+                && writer.pages().place().equals(pages.place())
+                && writer.request().version() == request.version());
             // It asked a while ago, and counts from then.
             writers.add(new Writer(client, request, task, pages, rig.nowMs() + MasterRig.RELEASE_MS));
         } else if (task != null) {
