@@ -43,6 +43,9 @@ class ReplicaSelectionTest {
             Arguments.of("what is not written to pages is not read", "shared-processing disk-other", "1"),
             Arguments.of("the own file as it was before is nobody's", "gds-own-earlier gds-own-file disk-other", "2"),
             Arguments.of("what is not complete in a file is not read", "gds-own-processing disk-other", "1"),
+            Arguments.of("a file of its own last of all", "file disk-other gds-other file disk-own memory-other",
+                "5 4 1 2 0 3"),
+            Arguments.of("a file that is not written is not read", "file-processing disk-other", "1"),
             Arguments.of("a kind of a later version is never read", "later disk-other", "1"),
             Arguments.of("none", "", ""));
     }
@@ -85,6 +88,7 @@ class ReplicaSelectionTest {
             case "gds" -> new ReplicaDescriptor.Gds(own ? ME : OTHER,
                 words.endsWith("file") ? new UUID(5, 5) : FILE, words.endsWith("earlier") ? 6 : 7, 0, 1, 4096);
             case "shared" -> new ReplicaDescriptor.DistributedDisk("/mnt/bucket_00.data", 0, 1);
+            case "file" -> new ReplicaDescriptor.Disk("/mnt/kv/a.kv", 1);
             case "disk" -> new ReplicaDescriptor.LocalDisk(own ? ME : OTHER, 1, "");
             default -> new ReplicaDescriptor.Unknown(77, new byte[3]);
         };

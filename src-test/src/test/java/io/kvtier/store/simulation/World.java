@@ -152,7 +152,8 @@ final class World implements AutoCloseable {
             client.later(timeline.between(0, 2 * Timeline.MS), switch (kind) {
                 case GDS_DROPS -> client.files()::wake;
                 case PROMOTIONS -> client.pages()::wake;
-                case OFFLOADS, DROPS, TASKS -> client.disk()::wake;
+                // Nobody has a folder for files of single values here.
+                case OFFLOADS, DROPS, TASKS, KEY_FILES -> client.disk()::wake;
             });
         }
     }

@@ -166,6 +166,10 @@ final class ObjectPages {
                 json.writeNumberField("offset", disk.offset());
                 json.writeNumberField("size", disk.objectSize());
             }
+            case ReplicaDescriptor.Disk disk -> {
+                json.writeStringField("file_path", disk.filePath());
+                json.writeNumberField("size", disk.objectSize());
+            }
             case ReplicaDescriptor.Unknown unknown -> json.writeNumberField("type_number", unknown.number());
         }
     }

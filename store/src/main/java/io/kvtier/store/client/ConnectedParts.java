@@ -28,6 +28,7 @@ import io.kvtier.store.client.owner.OwnerReads;
 import io.kvtier.store.client.read.Reader;
 import io.kvtier.store.client.request.ReadTerms;
 import io.kvtier.store.client.shared.DistributedPageBackend;
+import io.kvtier.store.client.shared.KeyFileTier;
 import io.kvtier.store.client.shared.SharedDiskTier;
 import io.kvtier.store.client.transfer.Move;
 import io.kvtier.store.client.transfer.RemoteSegments;
@@ -109,6 +110,9 @@ final class ConnectedParts {
     /** Copies values from there to memory; null when this client has none. */
     private final Promoter promoter;
     private final AtomicBoolean promoting = new AtomicBoolean();
+    /** Files of single values that all hosts mount. */
+    private final KeyFileTier keyFiles;
+    private final AtomicBoolean filing = new AtomicBoolean();
     /** Where disk and file are read by others; empty when they are not. */
     private final String endpoint;
     private final Mounts mounts;
@@ -166,13 +170,14 @@ final class ConnectedParts {
                 GdsTier::close);
             promoter = shared == null ? null : new Promoter(clientId, master, shared.reader(), memory, staging,
                 config.timeouts().transferMs());
+            keyFiles = new KeyFileTier(clientId, master, memory, staging, hooks.files());
             final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
             endpoint = !readByOthers ? "" : HostPort.of(config.listening().advertised(),
                 openEndpoint(exports, engines).listening()).toString();
             served.keep(chores, ExecutorService::close);
             served.keep(copies, ExecutorService::close);
             mounts = new Mounts(clientId, master, lent, lentDevices,
-                new Mounts.Own(disk, file, shared, offload.remoteReads()), endpoint);
+                new Mounts.Own(disk, file, shared, keyFiles, offload.remoteReads()), endpoint);
             // Again, with the endpoint.
             liveness = base.keep(new Liveness(master, ping(endpoint), master.apply(ping(endpoint)), chores, duties()),
                 Liveness::close);
@@ -223,6 +228,16 @@ final class ConnectedParts {
         mounts.mount();
         if (sharing != null) {
             sharing.start();
+        }
+        lookForKeyFiles();
+    }
+
+    private void lookForKeyFiles() {
+        if (lent.isAny() && filing.compareAndSet(false, true)) {
+            chore(copies, () -> {
+                filing.set(false);
+                keyFiles.run();
+            });
         }
     }
 
@@ -280,6 +295,9 @@ final class ConnectedParts {
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }
+                if (keyFiles.takeUnfinished()) {
+                    lookForKeyFiles();
+                }
                 if (mounts.takeSharedMissing()) {
                     chore(chores, mounts::mountShared);
                 }
@@ -306,6 +324,8 @@ final class ConnectedParts {
                     promoter.run();
                 });
             }
+        } else if (kind == WorkKind.KEY_FILES) {
+            lookForKeyFiles();
         } else if (kind == WorkKind.GDS_DROPS) {
             if (file != null) {
                 file.wake();
@@ -335,7 +355,7 @@ final class ConnectedParts {
     /** What the calls of the store need. */
     ClientStore.Parts parts() {
         final Reader reader = new Reader(new Reader.Sources(this::locality, master, memory, devices, disk, file,
-            shared, owners, counters), new ReadTerms(false, config.verify(), config.verify(),
+            shared, keyFiles, owners, counters), new ReadTerms(false, config.verify(), config.verify(),
             config.timeouts().transferMs()));
         final Writer writer = new Writer(clientId, master,
             new WaitingStarts(master, gate, counters, config.timeouts().putMs()),
@@ -374,6 +394,7 @@ final class ConnectedParts {
         if (promoter != null) {
             promoter.stop();
         }
+        keyFiles.stop();
         lentDevices.stop();
         // An index that could not be written, or a master that is not told, does not keep the rest.
         try (Closings steps = new Closings()) {

@@ -131,7 +131,7 @@ public final class EmbeddedStore extends ClientStore {
             final Locality locality = new Locality(clientId, Set.of(segmentId), Set.of(),
                 file == null ? null : file.file(), false);
             final Reader reader = new Reader(new Reader.Sources(() -> locality, master, memory, null, disk, file, null,
-                null, counters), ReadTerms.held(config.verifyDiskReads()));
+                null, null, counters), ReadTerms.held(config.verifyDiskReads()));
             final Writer writer = new Writer(clientId, master,
                 new PressedStarts(master, signals.pressure, gate, counters, config.putTimeoutMs()),
                 new Writer.Places(memory, null, file), counters, Long.MAX_VALUE);

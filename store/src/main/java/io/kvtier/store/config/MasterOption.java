@@ -85,6 +85,10 @@ public enum MasterOption {
     /** Failed probes. */
     NOF_HEARTBEAT_FAILURES_THRESHOLD(new OptionKind.Whole(1, MasterOption.MANY), "3",
         "Unmount a block device after so many failed probes in a row."),
+    /** A file for each value. */
+    ROOT_FS_DIR(new OptionKind.Text("an absolute path", MasterOption.LONGEST), "",
+        "Write each new value to a file of its own as well, in this folder of a file system that all clients mount at "
+            + "the same place; none without it. Each cluster_id has a folder in it."),
     /** Pages of files that all mount. */
     DISTRIBUTED_PAGE_MODE(new OptionKind.Flag(), "false",
         "Offload values to files on a file system that all clients mount, whose pages this master gives out; the "

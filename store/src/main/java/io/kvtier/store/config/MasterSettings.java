@@ -1,5 +1,6 @@
 package io.kvtier.store.config;
 
+import io.kvtier.store.replica.KeyFolder;
 import io.kvtier.store.replica.PageLayout;
 import java.util.List;
 import java.util.Locale;
@@ -21,10 +22,11 @@ import java.util.stream.Stream;
  * @param strictTenants whether a tenant needs a quota before it can store anything.
  * @param strategy      where new replicas are placed.
  * @param pages         the files that all clients mount.
+ * @param keyFolder     where each new value gets a file for itself as well.
  */
 public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteReaders, long diskRetryMs,
                              Liveness liveness, Pins pins, Tasks tasks, boolean strictTenants, Strategy strategy,
-                             Pages pages) {
+                             Pages pages, KeyFolder keyFolder) {
     /** For how long a disk that failed is sent nothing by a master that is a process. */
     static final long DISK_RETRY_MS = 10_000;
 
@@ -40,6 +42,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         Objects.requireNonNull(tasks, "tasks");
         Objects.requireNonNull(strategy, "strategy");
         Objects.requireNonNull(pages, "pages");
+        Objects.requireNonNull(keyFolder, "keyFolder");
         notNegative(MasterOption.DEFAULT_KV_LEASE_TTL.key(), leaseMs);
         notNegative("diskRetryMs", diskRetryMs);
     }
@@ -65,6 +68,28 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
     }
 
     /**
+     * Without files of single values.
+     *
+     * @param eviction      when memory and block devices are evicted from.
+     * @param leaseMs       how long a value that was read stays.
+     * @param remoteReaders whether descriptors leave the process.
+     * @param diskRetryMs   how long a disk that failed is sent nothing.
+     * @param liveness      what becomes of clients and writes that are not heard of any more.
+     * @param pins          how long soft pins last.
+     * @param tasks         limits of copies and moves.
+     * @param strictTenants whether a tenant needs a quota before it can store anything.
+     * @param strategy      where new replicas are placed.
+     * @param pages         the files that all clients mount.
+     */
+    @SuppressWarnings("checkstyle:ParameterNumber") // The components of a record, but for one.
+    public MasterSettings(final Eviction eviction, final long leaseMs, final boolean remoteReaders,
+        final long diskRetryMs, final Liveness liveness, final Pins pins, final Tasks tasks,
+        final boolean strictTenants, final Strategy strategy, final Pages pages) {
+        this(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants, strategy, pages,
+            KeyFolder.NONE);
+    }
+
+    /**
      * The same with other pages.
      *
      * @param changed the files that all clients mount.
@@ -72,7 +97,26 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
      */
     public MasterSettings withPages(final Pages changed) {
         return new MasterSettings(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants,
-            strategy, changed);
+            strategy, changed, keyFolder);
+    }
+
+    /**
+     * The same with files of single values elsewhere.
+     *
+     * @param changed where they are.
+     * @return other settings.
+     */
+    public MasterSettings withKeyFolder(final KeyFolder changed) {
+        return new MasterSettings(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants,
+            strategy, pages, changed);
+    }
+
+    private static KeyFolder keyFolder(final MasterValues values) {
+        try {
+            return KeyFolder.of(values.text(MasterOption.ROOT_FS_DIR), values.text(MasterOption.CLUSTER_ID));
+        } catch (final IllegalArgumentException e) {
+            throw new IllegalArgumentException(e.getMessage() + "; see " + MasterOption.ROOT_FS_DIR.key(), e);
+        }
     }
 
     private static void notNegative(final String name, final long ms) {
@@ -359,7 +403,8 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         return new MasterSettings(Eviction.of(values), values.ms(MasterOption.DEFAULT_KV_LEASE_TTL), true,
             DISK_RETRY_MS, Liveness.of(values), Pins.of(values), Tasks.of(values),
             values.flag(MasterOption.ENABLE_MULTI_TENANTS),
-            Strategy.of(values.text(MasterOption.ALLOCATION_STRATEGY)), Pages.of(values));
+            Strategy.of(values.text(MasterOption.ALLOCATION_STRATEGY)), Pages.of(values),
+            keyFolder(values));
     }
 
     /**

@@ -221,7 +221,8 @@ public final class MasterMetrics {
         families.gauge("master_total_capacity_bytes", stats.memoryCapacity(), "Bytes of memory that clients lend.");
         families.gauge("master_nof_allocated_bytes", stats.nofUsed(), "Bytes allocated on block devices.");
         families.gauge("master_total_nof_capacity_bytes", stats.nofCapacity(), "Bytes of block devices.");
-        families.gauge("master_allocated_file_size_bytes", stats.diskUsed(), "Bytes of values on clients' disks.");
+        families.gauge("master_allocated_file_size_bytes", stats.diskUsed(),
+            "Bytes of values on clients' disks, and in files of their own.");
         families.gauge("master_total_file_capacity_bytes", stats.diskCapacity(), "Bytes of clients' disks.");
         families.gauge("mem_cache_nums_", stats.memoryReplicas(), "Replicas in memory.");
         families.gauge("file_cache_nums_", stats.diskReplicas(), "Replicas on disks.");

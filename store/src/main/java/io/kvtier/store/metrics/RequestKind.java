@@ -18,7 +18,8 @@ enum RequestKind {
     PING, MOUNT_SEGMENT, MOUNT_NOF_SEGMENT, UNMOUNT_SEGMENT, QUERY_SEGMENTS, NOF_PROBED, QUERY_CLIENTS,
     FETCH_RETURNING, RETURN_REPLICAS,
     MOUNT_DISK, UNMOUNT_DISK, FETCH_OFFLOADS, OFFLOAD_DONE, PROMOTION_START, PROMOTION_END, EVICT_DISK_REPLICA,
-    ADOPT_DISK, FETCH_DROPS,
+    ADOPT_DISK, FETCH_DROPS, MOUNT_KEY_FILES, UNMOUNT_KEY_FILES, FETCH_KEY_FILES, KEY_FILE_WRITTEN,
+    FETCH_KEY_FILE_DROPS, FIND_KEY_FILES,
     ADD_GDS_REPLICA_START, CREATE_GDS_ONLY_OBJECTS, REGISTER_GDS_STORAGE, UNREGISTER_GDS_STORAGE, ADOPT_GDS_REPLICAS,
     SETTLE_GDS_EXTENTS, MAKE_GDS_ROOM, FETCH_GDS_DROPS, QUERY_GDS_STORAGES, REPORT_GDS_WORK,
     ALLOCATE_DISTRIBUTED_PAGE, BATCH_ALLOCATE_DISTRIBUTED_PAGE, FREE_DISTRIBUTED_PAGE, BATCH_FREE_DISTRIBUTED_PAGE,
@@ -90,6 +91,12 @@ enum RequestKind {
             case DiskCommand.EvictDisk ignored -> EVICT_DISK_REPLICA;
             case DiskCommand.AdoptDisk ignored -> ADOPT_DISK;
             case DiskCommand.FetchDrops ignored -> FETCH_DROPS;
+            case DiskCommand.MountKeyFiles ignored -> MOUNT_KEY_FILES;
+            case DiskCommand.UnmountKeyFiles ignored -> UNMOUNT_KEY_FILES;
+            case DiskCommand.FetchKeyFiles ignored -> FETCH_KEY_FILES;
+            case DiskCommand.KeyFileWritten ignored -> KEY_FILE_WRITTEN;
+            case DiskCommand.FetchKeyFileDrops ignored -> FETCH_KEY_FILE_DROPS;
+            case DiskCommand.FindKeyFiles ignored -> FIND_KEY_FILES;
         };
     }
 

@@ -1,6 +1,7 @@
 package io.kvtier.store.protocol;
 
 import io.kvtier.store.ObjectKey;
+import io.kvtier.store.replica.ReplicaDescriptor;
 import java.util.List;
 import java.util.UUID;
 
@@ -157,6 +158,95 @@ public sealed interface DiskCommand<R> extends Command<R> {
      *               No other disk, mount or master gives it again.
      */
     record Drops(List<StoredVersion> values, long last) {
+    }
+
+    /**
+     * Says that a client writes to the folder of files of single values, if it finds it at its place. Repeated, it
+     * changes nothing. Refused as {@link MountDisk}.
+     *
+     * @param clientId the client.
+     */
+    record MountKeyFiles(UUID clientId) implements DiskCommand<KeyFileFolder> {
+    }
+
+    /**
+     * Where files of single values are.
+     *
+     * @param path  the folder, absolute; empty when this master has none.
+     * @param sweep whether this client is to ask about all files there, and to delete those that are not known.
+     */
+    record KeyFileFolder(String path, boolean sweep) {
+    }
+
+    /**
+     * A client writes no more files of single values; what it was to write is not written.
+     *
+     * @param clientId the client.
+     */
+    record UnmountKeyFiles(UUID clientId) implements DiskCommand<Ack> {
+    }
+
+    /**
+     * Fetches what a client is to write to files of single values. What it has not answered is named again; so it
+     * answers all that it has before it fetches again.
+     *
+     * @param clientId the client.
+     * @param max      most values.
+     */
+    record FetchKeyFiles(UUID clientId, int max) implements DiskCommand<List<KeyFileTask>> {
+    }
+
+    /**
+     * A value that is to have a file. Its memory is held until {@link KeyFileWritten}, or the time of a write is over.
+     *
+     * @param replicaId of the task.
+     * @param key       the object.
+     * @param version   its version.
+     * @param source    where it is.
+     * @param filePath  the file, absolute; its folder may have to be made.
+     */
+    record KeyFileTask(long replicaId, ObjectKey key, long version, ReplicaDescriptor.Memory source,
+                       String filePath) {
+    }
+
+    /**
+     * Ends a write. STALE says that the file is to be deleted.
+     *
+     * @param clientId  the client.
+     * @param replicaId of the task.
+     * @param success   whether the file is there, whole and durable.
+     * @param checksum  XXH64 of the value where it is.
+     */
+    record KeyFileWritten(UUID clientId, long replicaId, boolean success, long checksum) implements DiskCommand<Ack> {
+    }
+
+    /**
+     * Fetches files that are to be deleted, from any client that has the folder. They are named again, to others too,
+     * until one says that they are gone.
+     *
+     * @param clientId the client.
+     * @param max      most files.
+     * @param done     {@link KeyFileDrops#last} of the last reply whose files are gone; 0 for none.
+     */
+    record FetchKeyFileDrops(UUID clientId, int max, long done) implements DiskCommand<KeyFileDrops> {
+    }
+
+    /**
+     * Files to delete.
+     *
+     * @param paths oldest first; empty when there are none.
+     * @param last  a number that says of these and of all before that they are gone.
+     */
+    record KeyFileDrops(List<String> paths, long last) {
+    }
+
+    /**
+     * Asks which files are those of replicas, or of values that are being written.
+     *
+     * @param clientId the client.
+     * @param paths    absolute; at most {@link Batch#MAX_ITEMS}.
+     */
+    record FindKeyFiles(UUID clientId, List<String> paths) implements DiskCommand<List<Boolean>> {
     }
 
     /**

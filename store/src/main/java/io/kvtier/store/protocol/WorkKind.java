@@ -11,7 +11,9 @@ public enum WorkKind {
     /** Extents of its file that are to be freed; see {@link GdsCommand.FetchGdsDrops}. */
     GDS_DROPS(8),
     /** Values to be copied from the shared files to memory, by any client; see {@link PageCommand.FetchPromotions}. */
-    PROMOTIONS(16);
+    PROMOTIONS(16),
+    /** Files of single values to be written or deleted; see {@link DiskCommand.FetchKeyFiles}. */
+    KEY_FILES(32);
 
     private final int bit;
 

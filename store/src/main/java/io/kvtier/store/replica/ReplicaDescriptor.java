@@ -30,6 +30,30 @@ public sealed interface ReplicaDescriptor {
     }
 
     /**
+     * A value that has a file for itself, on a file system that all clients mount at the same place. It belongs to no
+     * client. The file is never written again once it has its name, and no other value's file ever has that name.
+     *
+     * @param filePath   the file as all clients name it; as with {@link DistributedDisk}.
+     * @param objectSize bytes of the value, and of the file; 0 or more.
+     */
+    record Disk(String filePath, long objectSize) implements ReplicaDescriptor {
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the field, the value and what is allowed.
+         */
+        public Disk {
+            DistributedDisk.requirePath(filePath);
+            require(objectSize >= 0, "object_size", objectSize, "0 or more");
+        }
+
+        @Override
+        public ReplicaType type() {
+            return ReplicaType.DISK;
+        }
+    }
+
+    /**
      * A value on a client's own disk, read through that client by key and version.
      *
      * @param clientId          the owner.

@@ -8,7 +8,8 @@ import java.util.Set;
  *
  * <p>Only COMPLETE replicas are read, in this order: MEMORY of the reader's own process, any MEMORY, NOF that the
  * reader has at hand, any NOF, GDS of the reader's own file as it is now, DISTRIBUTED_DISK, LOCAL_DISK of the reader,
- * any LOCAL_DISK, and where readers ask each other for it, GDS of others; within a rank in the order of the record.
+ * any LOCAL_DISK, where readers ask each other for it, GDS of others, and last of all DISK; within a rank in the order
+ * of the record.
  * After a failed read the caller names the replica as failed and asks again. A kind that this version does not know is
  * never read.
  */
@@ -51,6 +52,7 @@ public final class ReplicaSelection {
             case ReplicaDescriptor.Gds gds -> rank(gds, reader);
             case ReplicaDescriptor.DistributedDisk ignored -> 5;
             case ReplicaDescriptor.LocalDisk disk -> disk.clientId().equals(reader.clientId()) ? 6 : 7;
+            case ReplicaDescriptor.Disk ignored -> 9;
             case ReplicaDescriptor.Unknown ignored -> UNREADABLE;
         };
     }

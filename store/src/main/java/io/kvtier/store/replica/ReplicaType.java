@@ -9,6 +9,8 @@ public enum ReplicaType {
     UNKNOWN(-1),
     /** Memory that a client lends. */
     MEMORY(0),
+    /** A file for each value in a folder that every client mounts and reads by itself; no client owns it. */
+    DISK(1),
     /** A client's own disk, read through that client. */
     LOCAL_DISK(2),
     /** A block device that clients reach by themselves. */

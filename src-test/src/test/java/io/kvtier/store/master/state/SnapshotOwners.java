@@ -77,6 +77,7 @@ final class SnapshotOwners {
             case ReplicaDescriptor.LocalDisk disk -> "disk of " + disk.clientId();
             case ReplicaDescriptor.Nof nof -> nof.toString();
             case ReplicaDescriptor.DistributedDisk file -> file.toString();
+            case ReplicaDescriptor.Disk file -> file.toString();
             case ReplicaDescriptor.Unknown unknown -> unknown.toString();
         };
     }

@@ -127,6 +127,8 @@ final class AnyMessage {
         } else if (type == ReplicaDescriptor.DistributedDisk.class) {
             return new ReplicaDescriptor.DistributedDisk("/d" + text(1000), (number("") >>> 14)
                 * ReplicaDescriptor.DistributedDisk.UNIT_BYTES, 1 + (number("") >>> 14));
+        } else if (type == ReplicaDescriptor.Disk.class) {
+            return new ReplicaDescriptor.Disk("/d" + text(1000), number("") >>> 1);
         } else if (type == PageLayout.class) {
             return layout();
         } else if (type == PageAllocation.class && random.nextBoolean()) {

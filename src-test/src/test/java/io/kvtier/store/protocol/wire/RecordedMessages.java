@@ -17,14 +17,22 @@ import io.kvtier.store.protocol.AdminCommand.SetQuota;
 import io.kvtier.store.protocol.AdminCommand.Statistics;
 import io.kvtier.store.protocol.AdminCommand.TenantInfo;
 import io.kvtier.store.protocol.Batch;
-import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchKeyFileDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
+import io.kvtier.store.protocol.DiskCommand.FindKeyFiles;
+import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
+import io.kvtier.store.protocol.DiskCommand.KeyFileFolder;
+import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
+import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
 import io.kvtier.store.protocol.DiskCommand.MountDisk;
+import io.kvtier.store.protocol.DiskCommand.MountKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.OffloadDone;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
@@ -32,6 +40,7 @@ import io.kvtier.store.protocol.DiskCommand.PromotionStart;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
+import io.kvtier.store.protocol.DiskCommand.UnmountKeyFiles;
 import io.kvtier.store.protocol.GdsCommand.AdoptGdsReplicas;
 import io.kvtier.store.protocol.GdsCommand.FetchGdsDrops;
 import io.kvtier.store.protocol.GdsCommand.GdsCounts;
@@ -99,8 +108,8 @@ import io.kvtier.store.protocol.ReadReply;
 import io.kvtier.store.protocol.SegmentCommand.ClientInfo;
 import io.kvtier.store.protocol.SegmentCommand.ClientStatus;
 import io.kvtier.store.protocol.SegmentCommand.Clients;
-import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.FetchReturning;
+import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.SegmentCommand.Mount;
 import io.kvtier.store.protocol.SegmentCommand.Ping;
 import io.kvtier.store.protocol.SegmentCommand.PingReply;
@@ -169,6 +178,8 @@ final class RecordedMessages {
     private static final GdsExtent EXTENT = new GdsExtent(FILE, 77, 8192, 73_728);
     private static final Replica GDS = new Replica(9, ReplicaStatus.COMPLETE,
         new ReplicaDescriptor.Gds(CLIENT, FILE, 77, 8192, 70_000, 73_728));
+    private static final Replica FILE_OF_ITS_OWN =
+        new Replica(11, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Disk("/m/a", 70_000));
     private static final ReplicaDescriptor.DistributedDisk PLACE =
         new ReplicaDescriptor.DistributedDisk("/m/bucket_0a.data", 1 << 16, 70_000);
     private static final Replica SHARED = new Replica(10, ReplicaStatus.COMPLETE, PLACE);
@@ -409,6 +420,39 @@ final class RecordedMessages {
             "93 92 01 02 64 ccc8",
             new Drops(List.of(new StoredVersion(K1, 3)), 300),
             "92 91 93 a0 a26b31 03 cd012c");
+        keyFiles();
+    }
+
+    private void keyFiles() {
+        row(73, new MountKeyFiles(CLIENT),
+            "91 92 01 02",
+            new KeyFileFolder("/m/c", true),
+            "92 a42f6d2f63 c3");
+        row(74, new UnmountKeyFiles(CLIENT),
+            "91 92 01 02",
+            Ack.STALE,
+            "91 01");
+        row(75, new FetchKeyFiles(CLIENT, 32),
+            "92 92 01 02 20",
+            List.of(new KeyFileTask(11, K1, 3, LENT, "/m/c/a")),
+            "91 91 96 0b a0 a26b31 03 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
+            + "ce00011170 c41007070707070707070707070707070707 a62f6d2f632f61");
+        row(76, new KeyFileWritten(CLIENT, 11, true, -9),
+            "94 92 01 02 0b c3 f7",
+            Ack.OK,
+            "91 00");
+        row(77, new FetchKeyFileDrops(CLIENT, 32, 200),
+            "93 92 01 02 20 ccc8",
+            new KeyFileDrops(List.of("/m/c/a"), 300),
+            "92 91 a62f6d2f632f61 cd012c");
+        row(78, new FindKeyFiles(CLIENT, List.of("/m/c/a", "/b")),
+            "92 92 01 02 92 a62f6d2f632f61 a22f62",
+            List.of(true, false),
+            "91 92 c3 c2");
+        row(22, new Query(K1),
+            "92 a0 a26b31",
+            new ReadReply(3, 70_000, List.of(FILE_OF_ITS_OWN), 0, true, -9, 0, DataType.KVCACHE),
+            "98 03 ce00011170 91 94 0b 01 01 92 a42f6d2f61 ce00011170 00 c3 f7 00 01");
     }
 
     private void files() {

@@ -14,6 +14,7 @@ import io.kvtier.store.protocol.TaskCommand.TaskStatus;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaStatus;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.replica.SegmentAddress;
 import io.kvtier.store.snapshot.SavedFile;
 import io.kvtier.store.snapshot.SavedObject;
@@ -82,10 +83,20 @@ final class SnapshotSamples {
                         3000, 4096)),
                     new Replica(7, ReplicaStatus.COMPLETE, new ReplicaDescriptor.DistributedDisk(
                         "/mnt/kv/bucket_0f.data", 65_536, 3000)),
+                    new Replica(8, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Disk(
+                        "/mnt/kv/c/3f/3f00000000000001-0000000000000002.kv", 3000)),
                     new Replica(5, ReplicaStatus.COMPLETE, new ReplicaDescriptor.Unknown(9, STRANGE)))),
             new SavedObject(ObjectKey.of("tenant-\u00e4", "\u20ac"), 1, 0, false, 0, DataType.UNKNOWN, OTHER, false,
                 "", 0, List.of(new Replica(6, ReplicaStatus.COMPLETE,
                     new ReplicaDescriptor.LocalDisk(OTHER, 0, "")))));
+    }
+
+    /** The same without the replica in a file of its own. */
+    static List<SavedObject> objectsWithoutFile() {
+        return objects().stream().map(object -> new SavedObject(object.key(), object.version(), object.size(),
+            object.checksummed(), object.checksum(), object.dataType(), object.writer(), object.hardPinned(),
+            object.group(), object.softPinMs(), object.replicas().stream()
+            .filter(replica -> replica.type() != ReplicaType.DISK).toList())).toList();
     }
 
     /** Writes a snapshot of this head and these objects. */

@@ -5,6 +5,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.client.device.LentDevices;
 import io.kvtier.store.client.disk.DiskTier;
 import io.kvtier.store.client.gds.GdsTier;
+import io.kvtier.store.client.shared.KeyFileTier;
 import io.kvtier.store.client.shared.SharedDiskTier;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.Master;
@@ -49,9 +50,10 @@ public final class Mounts {
      * @param disk       null without one.
      * @param file       for GDS replicas; null without one.
      * @param shared     files that all hosts mount; null without any.
+     * @param keyFiles   files of single values that all hosts mount.
      * @param asksForGds whether it asks others for what is in their files.
      */
-    public record Own(DiskTier disk, GdsTier file, SharedDiskTier shared, boolean asksForGds) {
+    public record Own(DiskTier disk, GdsTier file, SharedDiskTier shared, KeyFileTier keyFiles, boolean asksForGds) {
     }
 
     /**
@@ -99,6 +101,9 @@ public final class Mounts {
             own.file().mount(own.file().isReadByOthers() ? endpoint : "");
         }
         mountShared();
+        if (memory.isAny()) {
+            own.keyFiles().mount();
+        }
         if (returns) {
             final SegmentAddress now = memory.address();
             if (!new ValuesReturning(clientId, master, memory, former).bringBack(returning)) {
@@ -173,6 +178,9 @@ public final class Mounts {
             }
             if (own.shared() != null) {
                 own.shared().unmount();
+            }
+            if (memory.isAny()) {
+                own.keyFiles().unmount();
             }
             devices.unmount();
             unmountMemory();

@@ -12,6 +12,7 @@ import io.kvtier.store.client.owner.OwnerReads;
 import io.kvtier.store.client.request.ObjectRead;
 import io.kvtier.store.client.request.ReadRequest;
 import io.kvtier.store.client.request.ReadTerms;
+import io.kvtier.store.client.shared.KeyFileTier;
 import io.kvtier.store.client.shared.SharedDiskTier;
 import io.kvtier.store.client.transfer.Move;
 import io.kvtier.store.client.transfer.ReplicaMemory;
@@ -64,11 +65,13 @@ public final class Reader {
      * @param disk     this client's own; null without one.
      * @param file     this client's own for GDS replicas; null without one.
      * @param shared   the shared disk; null without one.
+     * @param keyFiles files of single values; null without any.
      * @param owners   reach other clients' disks; null where there are none.
      * @param counters of the store.
      */
     public record Sources(Supplier<Locality> locality, Master master, ReplicaMemory memory, BlockDevices devices,
-                   DiskTier disk, GdsTier file, SharedDiskTier shared, OwnerReads owners, Counters counters) {
+                   DiskTier disk, GdsTier file, SharedDiskTier shared, KeyFileTier keyFiles, OwnerReads owners,
+                   Counters counters) {
     }
 
     /** A copy of a replica under way. */
@@ -173,6 +176,8 @@ public final class Reader {
                 readFrom(other.transportEndpoint(), read, replica, length);
             case ReplicaDescriptor.Gds other when sources.owners() != null ->
                 readFrom(sources.owners().files().endpoint(other, read.listsBefore()), read, replica, length);
+            case ReplicaDescriptor.Disk own when sources.keyFiles() != null ->
+                sources.keyFiles().startRead(own, read, replica.id(), length);
             default -> Move.failed("this client does not reach replicas of kind " + replica.type());
         };
         return new Copy(read, replica, length, move);
@@ -255,7 +260,7 @@ public final class Reader {
             return;
         }
         final boolean sameForAll = type == ReplicaType.NOF || type == ReplicaType.GDS
-            || type == ReplicaType.DISTRIBUTED_DISK;
+            || type == ReplicaType.DISTRIBUTED_DISK || type == ReplicaType.DISK;
         if (sameForAll) {
             // It is the right device or file, so nobody else would find better bytes there.
             sources.master().apply(new ObjectCommand.ReplicaUnreadable(read.request().key(),

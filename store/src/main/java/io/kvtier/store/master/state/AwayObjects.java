@@ -3,6 +3,7 @@ package io.kvtier.store.master.state;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
+import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.snapshot.SavedObject;
 import io.kvtier.store.snapshot.SavedSegment;
 import io.kvtier.store.snapshot.Snapshot;
@@ -19,10 +20,10 @@ import java.util.UUID;
  *
  * <p>Nothing is taken out of here but everything at once, when the time to come back is over: whether a version may
  * still come back is known from {@link RemovedVersions} and from the version that a key has now. So it is immutable,
- * and the next snapshot has it too, for the price of a reference. What lies in the shared files is not for the next
- * snapshot: it is there from the beginning, as records of the catalogue, and its pages may be another value's since;
- * here is only what else the snapshot has of such an object. Replicas of types that this version does not know
- * stay beyond that time, so that a later version finds them in the next snapshot.
+ * and the next snapshot has it too, for the price of a reference. What lies in the shared files, or has a file for
+ * itself, is not for the next snapshot: it is there from the beginning, as records of the catalogue, and its pages may
+ * be another value's since; here is only what else the snapshot has of such an object. Replicas of types that this
+ * version does not know stay beyond that time, so that a later version finds them in the next snapshot.
  */
 final class AwayObjects {
     /** With the replicas that may come back. */
@@ -97,7 +98,8 @@ final class AwayObjects {
     /** Keeps for the next snapshot what the state does not have at once. */
     private void keep(final SavedObject object) {
         final List<Replica> away = object.replicas().stream()
-            .filter(replica -> !(replica.descriptor() instanceof ReplicaDescriptor.DistributedDisk)).toList();
+            .filter(replica -> replica.type() != ReplicaType.DISTRIBUTED_DISK && replica.type() != ReplicaType.DISK)
+            .toList();
         if (away.size() == object.replicas().size()) {
             objects.add(object);
         } else if (!away.isEmpty()) {

@@ -36,6 +36,7 @@ final class DiskReplicas {
     private static final long MAX_VERSION = Long.MAX_VALUE / 2;
     private static final Medium[] MEDIA = Medium.values();
     private final ObjectCatalogue catalogue;
+    private final KeyFileReplicas files;
     private final Effects effects;
     private final Map<UUID, Disk> disks = new HashMap<>();
     /** Last replica id of disks that went and are not swept yet. */
@@ -68,7 +69,8 @@ final class DiskReplicas {
     }
 
     DiskReplicas(final boolean remote, final ObjectCatalogue catalogue, final AwayObjects away, final SoftPins pins,
-        final Effects effects) {
+        final KeyFileReplicas files, final Effects effects) {
+        this.files = files;
         this.remote = remote;
         this.catalogue = catalogue;
         this.away = away;
@@ -80,6 +82,11 @@ final class DiskReplicas {
     /** A disk takes replicas from now on; a second time changes nothing. */
     void mount(final DiskCommand.MountDisk mount) {
         disks.putIfAbsent(mount.clientId(), new Disk(mount.endpoint(), mount.capacity(), () -> ++lastDrop));
+    }
+
+    /** Those that have a file for themselves, in a folder that all clients mount. */
+    KeyFileReplicas files() {
+        return files;
     }
 
     /** Hides what lies on a disk; false when it is not mounted. */
@@ -194,6 +201,8 @@ final class DiskReplicas {
                 if (!isGone(replica)) {
                     queueDrop(entry, disk.clientId(), told);
                 }
+            } else if (replica.descriptor() instanceof ReplicaDescriptor.Disk file) {
+                files.forgotten(file);
             }
         }
         final Residency memory = entry.residency(Medium.MEMORY);
@@ -245,6 +254,11 @@ final class DiskReplicas {
                 catalogue.dropReplica(entry, replicaId);
                 return true;
             }
+            if (replica.id() == replicaId && replica.descriptor() instanceof ReplicaDescriptor.Disk file) {
+                files.forgotten(file);
+                catalogue.dropReplica(entry, replicaId);
+                return true;
+            }
         }
         return false;
     }
@@ -293,7 +307,8 @@ final class DiskReplicas {
     private boolean hasCopyBeside(final ObjectRecord object, final Replica replica) {
         for (int i = 0; i < object.replicas().size(); i++) {
             final Replica other = object.replicas().get(i);
-            if (other != replica && other.type() == ReplicaType.LOCAL_DISK && !isGone(other)) {
+            final boolean onDisk = other.type() == ReplicaType.LOCAL_DISK || other.type() == ReplicaType.DISK;
+            if (other != replica && onDisk && !isGone(other)) {
                 return true;
             }
         }

@@ -54,6 +54,7 @@ public final class MasterState implements StateMachine {
     private final Tiers tiers;
     private final Reads reads;
     private final Writes writes;
+    private final KeyFileWrites keyFiles;
     private final Promotions promotions;
     private final Replications replications;
     private final Tasks tasks;
@@ -90,7 +91,8 @@ public final class MasterState implements StateMachine {
         pins = new SoftPins(settings.pins(), objectCopies);
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, objectCopies, term);
-        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, away, pins, effects);
+        final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, away, pins,
+            new KeyFileReplicas(settings.keyFolder(), catalogue, effects), effects);
         pageSpace = PageSpace.create(settings.pages().layout(), catalogue);
         segments = new Segments(new Placement(settings.strategy(), disk, pageSpace), settings.leaseMs(),
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
@@ -104,7 +106,8 @@ public final class MasterState implements StateMachine {
         final Admission admission = new Admission(tenants, segments, tiers.memory());
         hot = new HotValues(settings, segments, effects);
         reads = new Reads(settings.leaseMs(), tiers, hot);
-        writes = new Writes(settings, tiers, clients, admission);
+        keyFiles = new KeyFileWrites(tiers, clients, effects, settings.liveness().releaseMs());
+        writes = new Writes(settings, tiers, clients, admission, keyFiles);
         promotions = new Promotions(settings.liveness().releaseMs(), tiers, clients, admission, hot);
         replications = new Replications(settings.liveness(), tiers, clients, admission);
         tasks = new Tasks(settings.tasks(), effects);
@@ -112,7 +115,7 @@ public final class MasterState implements StateMachine {
         pageWrites = new PageWrites(settings, tiers, pageSpace, offloads);
         pageCommands = new PageCommands(settings, tiers, clients, offloads, pageSpace, pageWrites, hot);
         pageRecords = new PageRecords(settings, tiers, pageSpace);
-        copies = new Copies(promotions, replications, tasks, pageCommands);
+        copies = new Copies(promotions, replications, tasks, pageCommands, keyFiles);
         removals = new Removals(tiers, promotions);
         returns = new Returns(tiers, away, removals);
         segmentCommands = new SegmentCommands(settings, term, tiers, clients, offloads, copies, returns);
@@ -221,6 +224,13 @@ public final class MasterState implements StateMachine {
             case DiskCommand.AdoptDisk adopt ->
                 tiers.disk().adopt(adopt, offer -> removals.makeWay(offer, nowMs));
             case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
+            case DiskCommand.MountKeyFiles mount -> keyFiles.mount(mount.clientId(), nowMs);
+            case DiskCommand.UnmountKeyFiles gone -> keyFiles.clientGone(gone.clientId(), nowMs);
+            case DiskCommand.FetchKeyFiles fetch -> keyFiles.fetch(fetch.clientId(), fetch.max());
+            case DiskCommand.KeyFileWritten done -> keyFiles.written(done, nowMs);
+            case DiskCommand.FetchKeyFileDrops fetch ->
+                tiers.disk().files().fetch(fetch.clientId(), fetch.max(), fetch.done());
+            case DiskCommand.FindKeyFiles find -> keyFiles.find(find.paths());
         };
     }
 
@@ -266,7 +276,7 @@ public final class MasterState implements StateMachine {
 
     /**
      * Takes what a snapshot has, before the first command: numbers, quotas, tasks, removals and what lies in the shared
-     * files at once, all other objects as they come back.
+     * files, or has a file for itself, at once, all other objects as they come back.
      *
      * @param snapshot what was read; the term that this state was given is beyond its own.
      * @param nowMs    the time.
@@ -285,6 +295,21 @@ public final class MasterState implements StateMachine {
         pageCommands.volume().restore(head.sharedVolume());
         away.restore(snapshot, waitMs > Long.MAX_VALUE - nowMs ? Long.MAX_VALUE : nowMs + waitMs);
         pageRecords.restore(pagesOf(snapshot), nowMs);
+        snapshot.objects().forEach(this::restoreFile);
+    }
+
+    /** What a snapshot says of a value that has a file for itself, which needs no owner to come back. */
+    private void restoreFile(final SavedObject object) {
+        for (final Replica replica : object.replicas()) {
+            if (replica.descriptor() instanceof ReplicaDescriptor.Disk file && object.checksummed()) {
+                tiers.disk().look();
+                final ObjectEntry entry = tiers.disk().entryFor(new DiskReplicas.Offer(PageSpace.NOBODY, object.key(),
+                    object.version(), file.objectSize(), true, object.checksum()));
+                if (entry != null && !KeyFileReplicas.has(entry)) {
+                    tiers.disk().files().stored(entry, file.filePath(), object.checksum());
+                }
+            }
+        }
     }
 
     @Override
@@ -402,11 +427,12 @@ public final class MasterState implements StateMachine {
     private MasterStats statistics() {
         return new MasterStats(catalogue.size(), segments.capacity(Medium.MEMORY), segments.used(Medium.MEMORY),
             segments.replicas(Medium.MEMORY), held(), tiers.memory().counts().evictions(),
-            tiers.memory().counts().withoutCopy(), tiers.disk().count(), tiers.disk().evictions(), offloads.ended(),
-            offloads.failed(), offloads.pending(), tiers.disk().promotions(), segments.capacity(Medium.NOF),
+            tiers.memory().counts().withoutCopy(), tiers.disk().count() + tiers.disk().files().count(),
+            tiers.disk().evictions(), offloads.ended(), offloads.failed(), offloads.pending(),
+            tiers.disk().promotions(), segments.capacity(Medium.NOF),
             segments.used(Medium.NOF), tiers.nof().counts().evictions(), tiers.disk().capacity(), clients.size(),
             writes.pending(), writes.discarded(), writes.released(), promotions.active(), pins.pinned(),
-            catalogue.groups(), tiers.disk().used(), reads.counted(),
+            catalogue.groups(), tiers.disk().used() + tiers.disk().files().used(), reads.counted(),
             tiers.memory().counts().runs(), tiers.nof().counts().runs(), writes.allocations(), promotions.counted(),
             segmentCommands.probes(), new MasterStats.GdsTotals(tiers.gds().size(), segments.capacity(Medium.GDS),
                 segments.used(Medium.GDS), segments.replicas(Medium.GDS), tiers.gds().counts(),

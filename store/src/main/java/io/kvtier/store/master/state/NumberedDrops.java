@@ -43,6 +43,10 @@ final class NumberedDrops<T> {
         drops.remove(drop);
     }
 
+    boolean isEmpty() {
+        return drops.isEmpty();
+    }
+
     /** The last number that was told. */
     long named() {
         return named;

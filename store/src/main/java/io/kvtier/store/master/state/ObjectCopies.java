@@ -140,6 +140,7 @@ final class ObjectCopies {
                 case ReplicaDescriptor.LocalDisk disk -> disks.get(disk.clientId());
                 // Nobody owns those, and nothing sweeps them.
                 case ReplicaDescriptor.DistributedDisk ignored -> null;
+                case ReplicaDescriptor.Disk ignored -> null;
                 case ReplicaDescriptor.Unknown ignored -> null;
             };
             return last == null || replica.id() > last;

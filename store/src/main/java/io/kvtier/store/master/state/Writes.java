@@ -27,6 +27,7 @@ final class Writes {
     private final Tiers tiers;
     private final Clients clients;
     private final Admission admission;
+    private final KeyFileWrites keyFiles;
     /** In the order of their start. */
     private final Map<Long, PendingWrite> pending = new LinkedHashMap<>();
     private long discarded;
@@ -36,7 +37,9 @@ final class Writes {
     private long unplaced;
     private long partlyPlaced;
 
-    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients, final Admission admission) {
+    Writes(final MasterSettings settings, final Tiers tiers, final Clients clients, final Admission admission,
+        final KeyFileWrites keyFiles) {
+        this.keyFiles = keyFiles;
         this.settings = settings;
         this.tiers = tiers;
         this.clients = clients;
@@ -340,6 +343,7 @@ final class Writes {
         if (settings.pages().offloadAtPut()) {
             tiers.memory().copyDown(entry, nowMs);
         }
+        keyFiles.begin(entry, nowMs);
         return Ack.OK;
     }
 

@@ -142,6 +142,10 @@ final class Decoder {
         return list(Integer.MAX_VALUE, Decoder::name);
     }
 
+    List<String> paths() {
+        return list(Integer.MAX_VALUE, d -> d.text(ReplicaDescriptor.DistributedDisk.MAX_PATH_BYTES));
+    }
+
     List<ObjectKey> keys() {
         return records(Integer.MAX_VALUE, Decoder::key);
     }
@@ -173,6 +177,8 @@ final class Decoder {
         final ReplicaDescriptor descriptor;
         if (type == ReplicaType.MEMORY.number()) {
             descriptor = memory();
+        } else if (type == ReplicaType.DISK.number()) {
+            descriptor = record(Decoder::disk);
         } else if (type == ReplicaType.LOCAL_DISK.number()) {
             descriptor = record(d -> new ReplicaDescriptor.LocalDisk(d.uuid(), d.count(), d.endpoint()));
         } else if (type == ReplicaType.NOF.number()) {
@@ -231,6 +237,15 @@ final class Decoder {
             throw new MalformedMessageException("the descriptor of a GDS replica cannot be one: " + e.getMessage());
         } finally {
             in.end();
+        }
+    }
+
+    /** Two fields. */
+    private ReplicaDescriptor.Disk disk() {
+        try {
+            return new ReplicaDescriptor.Disk(text(ReplicaDescriptor.DistributedDisk.MAX_PATH_BYTES), number());
+        } catch (final IllegalArgumentException e) {
+            throw new MalformedMessageException("the descriptor of a DISK replica cannot be one: " + e.getMessage());
         }
     }
 

@@ -111,6 +111,8 @@ final class Encoder {
                 .number(gds.valueSize()).number(gds.allocatedSize());
             case ReplicaDescriptor.DistributedDisk disk -> number(disk.type().number()).array(3).text(disk.filePath())
                 .number(disk.offset()).number(disk.objectSize());
+            case ReplicaDescriptor.Disk disk -> number(disk.type().number()).array(2).text(disk.filePath())
+                .number(disk.objectSize());
             case ReplicaDescriptor.Unknown unknown -> out.number(unknown.number()).raw(unknown.fields());
         }
         return this;

@@ -41,8 +41,9 @@ public final class WireCodec {
     private static final Map<Integer, Method<?, ?>> BY_NUMBER = new HashMap<>();
 
     static {
-        Stream.of(ObjectMessages.methods(), SegmentMessages.methods(), DiskMessages.methods(), GdsMessages.methods(),
-            PageMessages.methods(), TaskMessages.methods(), AdminMessages.methods()).flatMap(List::stream)
+        Stream.of(ObjectMessages.methods(), SegmentMessages.methods(), DiskMessages.methods(),
+            KeyFileMessages.methods(), GdsMessages.methods(), PageMessages.methods(), TaskMessages.methods(),
+            AdminMessages.methods()).flatMap(List::stream)
             .forEach(method -> {
                 BY_TYPE.put(method.type(), method);
                 BY_NUMBER.put(method.number(), method);

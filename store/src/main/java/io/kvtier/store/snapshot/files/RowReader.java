@@ -182,6 +182,10 @@ final class RowReader {
             final SegmentAddress address = addresses.get((int) in.number(NO_SEGMENT, Integer.MAX_VALUE));
             descriptor = address == null ? null : new ReplicaDescriptor.Memory(address, count(), count());
             in.end();
+        } else if (type == ReplicaType.DISK.number()) {
+            in.begin();
+            descriptor = new ReplicaDescriptor.Disk(text(), count());
+            in.end();
         } else if (type == ReplicaType.LOCAL_DISK.number()) {
             in.begin();
             descriptor = new ReplicaDescriptor.LocalDisk(uuid(), count(), text());

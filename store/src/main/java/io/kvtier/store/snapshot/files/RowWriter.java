@@ -127,6 +127,8 @@ final class RowWriter {
                 .number(gds.valueSize()).number(gds.allocatedSize());
             case ReplicaDescriptor.DistributedDisk file -> row.number(file.type().number()).array(3)
                 .text(file.filePath()).number(file.offset()).number(file.objectSize());
+            case ReplicaDescriptor.Disk file -> row.number(file.type().number()).array(2).text(file.filePath())
+                .number(file.objectSize());
             case ReplicaDescriptor.Unknown unknown -> row.number(unknown.number()).raw(unknown.fields());
         }
     }

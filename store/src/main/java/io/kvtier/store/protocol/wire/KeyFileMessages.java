@@ -1,0 +1,51 @@
+package io.kvtier.store.protocol.wire;
+
+import io.kvtier.store.protocol.DiskCommand.FetchKeyFileDrops;
+import io.kvtier.store.protocol.DiskCommand.FetchKeyFiles;
+import io.kvtier.store.protocol.DiskCommand.FindKeyFiles;
+import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
+import io.kvtier.store.protocol.DiskCommand.KeyFileFolder;
+import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
+import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
+import io.kvtier.store.protocol.DiskCommand.MountKeyFiles;
+import io.kvtier.store.protocol.DiskCommand.UnmountKeyFiles;
+import io.kvtier.store.protocol.wire.Method.Message;
+import io.kvtier.store.replica.ReplicaDescriptor;
+import java.util.List;
+
+/** What concerns files of single values; {@code store/MESSAGES.md} has the fields. */
+final class KeyFileMessages {
+    private static final int MAX_PATH_BYTES = ReplicaDescriptor.DistributedDisk.MAX_PATH_BYTES;
+
+    private KeyFileMessages() {
+    }
+
+    static List<Method<?, ?>> methods() {
+        return List.of(
+            Method.of(73, MountKeyFiles.class, true, Message.of((e, mount) -> e.array(1).uuid(mount.clientId()),
+                d -> new MountKeyFiles(d.uuid())), Message.of((e, folder) -> e.array(2).text(folder.path())
+                .flag(folder.sweep()), d -> new KeyFileFolder(d.text(MAX_PATH_BYTES), d.flag()))),
+            Method.of(74, UnmountKeyFiles.class, true, Message.of((e, gone) -> e.array(1).uuid(gone.clientId()),
+                d -> new UnmountKeyFiles(d.uuid())), CommonMessages.ACK),
+            Method.of(75, FetchKeyFiles.class, true, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
+                .number(fetch.max()), d -> new FetchKeyFiles(d.uuid(), d.count(Integer.MAX_VALUE))), tasks()),
+            Method.of(76, KeyFileWritten.class, true, Message.of((e, done) -> e.array(4).uuid(done.clientId())
+                .number(done.replicaId()).flag(done.success()).number(done.checksum()),
+                d -> new KeyFileWritten(d.uuid(), d.number(), d.flag(), d.number())), CommonMessages.ACK),
+            Method.of(77, FetchKeyFileDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
+                .number(fetch.max()).number(fetch.done()), d -> new FetchKeyFileDrops(d.uuid(),
+                    d.count(Integer.MAX_VALUE), d.number())), Message.of((e, drops) -> e.array(2)
+                .texts(drops.paths()).number(drops.last()), d -> new KeyFileDrops(d.paths(), d.number()))),
+            Method.of(78, FindKeyFiles.class, true, Message.of((e, find) -> e.array(2).uuid(find.clientId())
+                .texts(find.paths()), d -> new FindKeyFiles(d.uuid(), d.paths())), CommonMessages.FLAGS));
+    }
+
+    private static Message<List<KeyFileTask>> tasks() {
+        return Message.of((e, tasks) -> {
+            e.array(1).array(tasks.size());
+            tasks.forEach(task -> e.array(6).number(task.replicaId()).key(task.key()).number(task.version())
+                .memory(task.source()).text(task.filePath()));
+        }, d -> d.records(Integer.MAX_VALUE, t -> new KeyFileTask(t.number(), t.key(), t.number(), t.memory(),
+            t.text(MAX_PATH_BYTES))));
+    }
+}
