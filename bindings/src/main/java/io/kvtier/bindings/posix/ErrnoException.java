@@ -27,6 +27,15 @@ public final class ErrnoException extends NativeException {
         return code();
     }
 
+    /**
+     * Whether there was no room on the file system, or none for this user.
+     *
+     * @return true for ENOSPC and EDQUOT.
+     */
+    public boolean isOutOfSpace() {
+        return errno() == Errno.ENOSPC || errno() == Errno.EDQUOT;
+    }
+
     private static String hint(final int errno) {
         return switch (errno) {
             case Errno.ENOSPC -> "; free space on the file system or configure a smaller capacity";

@@ -148,7 +148,8 @@ class MasterConfigTest {
                 new MasterSettings.Liveness(9000, 7000, 8000, 6), new MasterSettings.Pins(5000, 360_000),
                 new MasterSettings.Tasks(12, 13, 11, 14_000, 0, 17), true, MasterSettings.Strategy.LOCAL_FIRST,
                 new MasterSettings.Pages(new PageLayout("/mnt/a", 2, 8192, 16_384), "blue-7", 0.625, 0.375, true,
-                    new MasterSettings.Promotion(true, 3, 19)), new KeyFolder("/mnt/f/blue-7")),
+                    new MasterSettings.Promotion(true, 3, 19)), new MasterSettings.FileReplicas(
+                    new KeyFolder("/mnt/f/blue-7"), 23, false)),
             new MasterConfig.Snapshots(true, true, "d", 18_000, 19, 20_000, new BucketConfig(new BucketConfig.Place(
                 "http://s3.test:81", "r-2", "buck.et", "p/q", "path"), "cf", 21_000, 22)),
             List.of("snapshot_backup_dir is d and has no effect, since snapshot_object_store_type is s3")), config);
@@ -213,7 +214,7 @@ class MasterConfigTest {
     /** One that is not the default for each but the file itself. */
     private static Map<MasterOption, String> otherValues() {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
-            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "/mnt/f",
+            "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "/mnt/f", "23", "false",
             "true", "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7", "8s",
             "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "s3", "d", "18", "19", "20",
             "http://s3.test:81", "r-2", "buck.et", "p/q", "path", "cf", "21", "22");
@@ -295,6 +296,16 @@ class MasterConfigTest {
         assertTrue(json.settings().strictTenants());
         assertEquals(120_000, json.settings().liveness().clientTtlMs());
         assertEquals(from(Map.of(), Map.of()), fromFile("empty.yaml", "# nothing\n"));
+    }
+
+    @Test
+    void shouldWarnOfAQuotaForFilesThatThereAreNot() {
+        final Map<MasterOption, String> options = new EnumMap<>(Map.of(MasterOption.QUOTA_BYTES, "4096"));
+        assertEquals(List.of("quota_bytes is 4096 and has no effect without root_fs_dir"),
+            from(options, Map.of()).warnings());
+        options.put(MasterOption.ROOT_FS_DIR, "/mnt/f");
+        assertEquals(List.of(), from(options, Map.of()).warnings());
+        assertEquals(4096, from(options, Map.of()).settings().files().quotaBytes());
     }
 
     @Test

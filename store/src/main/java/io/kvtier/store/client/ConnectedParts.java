@@ -67,7 +67,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
  * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas and
- * tells what is done with it; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
+ * tells what is done with it, {@code kvtier-key-files} writes files of single values; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
  * takes.
  */
 final class ConnectedParts {
@@ -112,7 +112,6 @@ final class ConnectedParts {
     private final AtomicBoolean promoting = new AtomicBoolean();
     /** Files of single values that all hosts mount. */
     private final KeyFileTier keyFiles;
-    private final AtomicBoolean filing = new AtomicBoolean();
     /** Where disk and file are read by others; empty when they are not. */
     private final String endpoint;
     private final Mounts mounts;
@@ -170,7 +169,8 @@ final class ConnectedParts {
                 GdsTier::close);
             promoter = shared == null ? null : new Promoter(clientId, master, shared.reader(), memory, staging,
                 config.timeouts().transferMs());
-            keyFiles = new KeyFileTier(clientId, master, memory, staging, hooks.files());
+            keyFiles = served.keep(new KeyFileTier(clientId, master, memory, staging, hooks.files(),
+                config.timeouts().closeMs()), KeyFileTier::close);
             final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
             endpoint = !readByOthers ? "" : HostPort.of(config.listening().advertised(),
                 openEndpoint(exports, engines).listening()).toString();
@@ -229,16 +229,6 @@ final class ConnectedParts {
         if (sharing != null) {
             sharing.start();
         }
-        lookForKeyFiles();
-    }
-
-    private void lookForKeyFiles() {
-        if (lent.isAny() && filing.compareAndSet(false, true)) {
-            chore(copies, () -> {
-                filing.set(false);
-                keyFiles.run();
-            });
-        }
     }
 
     private Ping ping(final String address) {
@@ -295,9 +285,6 @@ final class ConnectedParts {
                 if (disk != null && disk.takeUnsettled()) {
                     chore(chores, mounts::mountDisk);
                 }
-                if (keyFiles.takeUnfinished()) {
-                    lookForKeyFiles();
-                }
                 if (mounts.takeSharedMissing()) {
                     chore(chores, mounts::mountShared);
                 }
@@ -325,7 +312,7 @@ final class ConnectedParts {
                 });
             }
         } else if (kind == WorkKind.KEY_FILES) {
-            lookForKeyFiles();
+            keyFiles.wake();
         } else if (kind == WorkKind.GDS_DROPS) {
             if (file != null) {
                 file.wake();
@@ -394,7 +381,6 @@ final class ConnectedParts {
         if (promoter != null) {
             promoter.stop();
         }
-        keyFiles.stop();
         lentDevices.stop();
         // An index that could not be written, or a master that is not told, does not keep the rest.
         try (Closings steps = new Closings()) {
@@ -414,11 +400,15 @@ final class ConnectedParts {
         if (fileInUse) {
             served.keep(file, GdsTier::close);
         }
+        final boolean keyFilesInUse = keyFiles.isRunning();
+        if (keyFilesInUse) {
+            served.keep(keyFiles, KeyFileTier::close);
+        }
         final boolean sharingInUse = sharing != null && sharing.isRunning();
         if (sharingInUse) {
             served.keep(sharing, Offloader::close);
         }
-        if (!diskInUse && !fileInUse && !sharingInUse) {
+        if (!diskInUse && !fileInUse && !sharingInUse && !keyFilesInUse) {
             closed = true;
             base.close();
         }

@@ -83,6 +83,7 @@ final class MasterConfigReader {
 
     private MasterConfig config() {
         final MasterValues all = new MasterValues(values);
+        checkQuota(all);
         return new MasterConfig(
             new MasterConfig.Rpc(all.text(MasterOption.RPC_ADDRESS), all.whole(MasterOption.RPC_PORT),
                 all.text(MasterOption.RPC_INTERFACE), all.ms(MasterOption.RPC_CONN_TIMEOUT_SECONDS),
@@ -97,6 +98,14 @@ final class MasterConfigReader {
                 all.flag(MasterOption.ENABLE_SNAPSHOT_RESTORE), all.text(MasterOption.SNAPSHOT_BACKUP_DIR),
                 all.ms(MasterOption.SNAPSHOT_INTERVAL_SECONDS), all.whole(MasterOption.SNAPSHOT_RETENTION_COUNT),
                 all.ms(MasterOption.SNAPSHOT_REMOUNT_TIMEOUT_SEC), bucket(all)), warnings);
+    }
+
+    /** Room for files of which there are none is no mistake, but not what was meant either. */
+    private void checkQuota(final MasterValues all) {
+        if (all.text(MasterOption.ROOT_FS_DIR).isEmpty() && all.number(MasterOption.QUOTA_BYTES) > 0) {
+            warnings.add(MasterOption.QUOTA_BYTES.key() + " is " + all.number(MasterOption.QUOTA_BYTES)
+                + " and has no effect without " + MasterOption.ROOT_FS_DIR.key());
+        }
     }
 
     /** Where snapshots are in a bucket; null when they are not, or there are none. */

@@ -89,6 +89,12 @@ public enum MasterOption {
     ROOT_FS_DIR(new OptionKind.Text("an absolute path", MasterOption.LONGEST), "",
         "Write each new value to a file of its own as well, in this folder of a file system that all clients mount at "
             + "the same place; none without it. Each cluster_id has a folder in it."),
+    /** Room for these files. */
+    QUOTA_BYTES(new OptionKind.Whole(0, Long.MAX_VALUE), "0",
+        "Most bytes of these files; 0 for 90 % of the file system that they are on."),
+    /** What becomes of the oldest of them. */
+    ENABLE_DISK_EVICTION(new OptionKind.Flag(), "true",
+        "Delete the oldest of these files when a new one has no room; without it the new value gets none."),
     /** Pages of files that all mount. */
     DISTRIBUTED_PAGE_MODE(new OptionKind.Flag(), "false",
         "Offload values to files on a file system that all clients mount, whose pages this master gives out; the "

@@ -22,11 +22,11 @@ import java.util.stream.Stream;
  * @param strictTenants whether a tenant needs a quota before it can store anything.
  * @param strategy      where new replicas are placed.
  * @param pages         the files that all clients mount.
- * @param keyFolder     where each new value gets a file for itself as well.
+ * @param files         where each new value gets a file for itself as well.
  */
 public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteReaders, long diskRetryMs,
                              Liveness liveness, Pins pins, Tasks tasks, boolean strictTenants, Strategy strategy,
-                             Pages pages, KeyFolder keyFolder) {
+                             Pages pages, FileReplicas files) {
     /** For how long a disk that failed is sent nothing by a master that is a process. */
     static final long DISK_RETRY_MS = 10_000;
 
@@ -42,7 +42,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         Objects.requireNonNull(tasks, "tasks");
         Objects.requireNonNull(strategy, "strategy");
         Objects.requireNonNull(pages, "pages");
-        Objects.requireNonNull(keyFolder, "keyFolder");
+        Objects.requireNonNull(files, "files");
         notNegative(MasterOption.DEFAULT_KV_LEASE_TTL.key(), leaseMs);
         notNegative("diskRetryMs", diskRetryMs);
     }
@@ -86,7 +86,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
         final long diskRetryMs, final Liveness liveness, final Pins pins, final Tasks tasks,
         final boolean strictTenants, final Strategy strategy, final Pages pages) {
         this(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants, strategy, pages,
-            KeyFolder.NONE);
+            FileReplicas.NONE);
     }
 
     /**
@@ -97,7 +97,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
      */
     public MasterSettings withPages(final Pages changed) {
         return new MasterSettings(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants,
-            strategy, changed, keyFolder);
+            strategy, changed, files);
     }
 
     /**
@@ -106,17 +106,9 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
      * @param changed where they are.
      * @return other settings.
      */
-    public MasterSettings withKeyFolder(final KeyFolder changed) {
+    public MasterSettings withFiles(final FileReplicas changed) {
         return new MasterSettings(eviction, leaseMs, remoteReaders, diskRetryMs, liveness, pins, tasks, strictTenants,
             strategy, pages, changed);
-    }
-
-    private static KeyFolder keyFolder(final MasterValues values) {
-        try {
-            return KeyFolder.of(values.text(MasterOption.ROOT_FS_DIR), values.text(MasterOption.CLUSTER_ID));
-        } catch (final IllegalArgumentException e) {
-            throw new IllegalArgumentException(e.getMessage() + "; see " + MasterOption.ROOT_FS_DIR.key(), e);
-        }
     }
 
     private static void notNegative(final String name, final long ms) {
@@ -374,6 +366,38 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
     }
 
     /**
+     * DISK replicas: each new value gets a file for itself, in a folder that all clients mount.
+     *
+     * @param folder     the folder; {@link KeyFolder#NONE} for no such files.
+     * @param quotaBytes most bytes of values in them; 0 for nine tenths of the file system, as far as a client tells.
+     * @param evicts     whether the oldest make room for new ones.
+     */
+    public record FileReplicas(KeyFolder folder, long quotaBytes, boolean evicts) {
+        /** No such files. */
+        public static final FileReplicas NONE = new FileReplicas(KeyFolder.NONE, 0, true);
+
+        /**
+         * Validates.
+         *
+         * @throws IllegalArgumentException naming the option, the value and what is allowed.
+         */
+        public FileReplicas {
+            Objects.requireNonNull(folder, "folder");
+            MasterOption.QUOTA_BYTES.check(quotaBytes);
+        }
+
+        static FileReplicas of(final MasterValues values) {
+            try {
+                return new FileReplicas(KeyFolder.of(values.text(MasterOption.ROOT_FS_DIR),
+                    values.text(MasterOption.CLUSTER_ID)), values.number(MasterOption.QUOTA_BYTES),
+                    values.flag(MasterOption.ENABLE_DISK_EVICTION));
+            } catch (final IllegalArgumentException e) {
+                throw new IllegalArgumentException(e.getMessage() + "; see " + MasterOption.ROOT_FS_DIR.key(), e);
+            }
+        }
+    }
+
+    /**
      * Which values are copied from the shared files to memory because they are read often.
      *
      * @param onHit      whether any are.
@@ -404,7 +428,7 @@ public record MasterSettings(Eviction eviction, long leaseMs, boolean remoteRead
             DISK_RETRY_MS, Liveness.of(values), Pins.of(values), Tasks.of(values),
             values.flag(MasterOption.ENABLE_MULTI_TENANTS),
             Strategy.of(values.text(MasterOption.ALLOCATION_STRATEGY)), Pages.of(values),
-            keyFolder(values));
+            FileReplicas.of(values));
     }
 
     /**

@@ -160,22 +160,18 @@ public sealed interface DiskCommand<R> extends Command<R> {
     record Drops(List<StoredVersion> values, long last) {
     }
 
-    /**
-     * Says that a client writes to the folder of files of single values, if it finds it at its place. Repeated, it
-     * changes nothing. Refused as {@link MountDisk}.
-     *
-     * @param clientId the client.
-     */
-    record MountKeyFiles(UUID clientId) implements DiskCommand<KeyFileFolder> {
+    /** Asks where files of single values are. Their folder, absolute, is the answer; empty when this master has none. */
+    record QueryKeyFolder() implements DiskCommand<String> {
     }
 
     /**
-     * Where files of single values are.
+     * Says that a client has the folder of files of single values, and writes and deletes there. Repeated, it changes
+     * nothing but the capacity. Refused as {@link MountDisk}; STALE when this master has no such folder.
      *
-     * @param path  the folder, absolute; empty when this master has none.
-     * @param sweep whether this client is to ask about all files there, and to delete those that are not known.
+     * @param clientId the client.
+     * @param capacity bytes of the file system that the folder is on, used or not; 0 when that is not known.
      */
-    record KeyFileFolder(String path, boolean sweep) {
+    record MountKeyFiles(UUID clientId, long capacity) implements DiskCommand<Ack> {
     }
 
     /**
@@ -209,15 +205,26 @@ public sealed interface DiskCommand<R> extends Command<R> {
                        String filePath) {
     }
 
+    /** How a write to a file has ended. */
+    enum KeyFileResult {
+        /** Nothing of it is there. */
+        FAILED,
+        /** It is there, whole and durable. */
+        WRITTEN,
+        /** Nothing of it is there, since the file system is full. */
+        NO_ROOM
+    }
+
     /**
      * Ends a write. STALE says that the file is to be deleted.
      *
      * @param clientId  the client.
      * @param replicaId of the task.
-     * @param success   whether the file is there, whole and durable.
+     * @param result    how it has ended.
      * @param checksum  XXH64 of the value where it is.
      */
-    record KeyFileWritten(UUID clientId, long replicaId, boolean success, long checksum) implements DiskCommand<Ack> {
+    record KeyFileWritten(UUID clientId, long replicaId, KeyFileResult result, long checksum)
+        implements DiskCommand<Ack> {
     }
 
     /**
@@ -236,17 +243,21 @@ public sealed interface DiskCommand<R> extends Command<R> {
      *
      * @param paths oldest first; empty when there are none.
      * @param last  a number that says of these and of all before that they are gone.
+     * @param sweep whether this client is to ask about all files of the folder, and to delete those that are not known.
      */
-    record KeyFileDrops(List<String> paths, long last) {
+    record KeyFileDrops(List<String> paths, long last, boolean sweep) {
     }
 
     /**
-     * Asks which files are those of replicas, or of values that are being written.
+     * Asks which files may not be deleted: those of replicas, of values that are being written, and those whose names
+     * were given by this master or a later one.
      *
      * @param clientId the client.
      * @param paths    absolute; at most {@link Batch#MAX_ITEMS}.
+     * @param last     whether this client has asked about all files of the folder, and deleted those that it was to,
+     *                 before this command: then nobody else is asked to.
      */
-    record FindKeyFiles(UUID clientId, List<String> paths) implements DiskCommand<List<Boolean>> {
+    record FindKeyFiles(UUID clientId, List<String> paths, boolean last) implements DiskCommand<List<Boolean>> {
     }
 
     /**

@@ -16,6 +16,9 @@ public record KeyFolder(String path) {
     /** None. */
     public static final KeyFolder NONE = new KeyFolder("");
 
+    private static final String SUFFIX = ".kv";
+    private static final int HEX = 16;
+    private static final int VERSION_DIGITS = Long.SIZE / 4;
     private static final LongHashFunction XXH64 = LongHashFunction.xx();
     /** A slash, two digits, a slash, two numbers with a dash between, and what {@code .kv} and {@code .tmp} add. */
     private static final int LONGEST_NAME = 64;
@@ -66,8 +69,27 @@ public record KeyFolder(String path) {
      */
     public String file(final String tenant, final String key, final long version) {
         final long hash = XXH64.hashBytes((tenant + '\0' + key).getBytes(StandardCharsets.UTF_8));
-        return String.format(Locale.ROOT, "%s/%02x/%016x-%016x.kv", path, hash >>> Long.SIZE - Byte.SIZE, hash,
-            version);
+        return String.format(Locale.ROOT, "%s/%02x/%016x-%016x%s", path, hash >>> Long.SIZE - Byte.SIZE, hash,
+            version, SUFFIX);
+    }
+
+    /**
+     * Which version's file one is.
+     *
+     * @param file a path as {@link #file} makes them.
+     * @return the version; 0 when it is none of these.
+     */
+    public static long version(final String file) {
+        final int end = file.length() - SUFFIX.length();
+        final int start = end - VERSION_DIGITS;
+        if (start < 1 || file.charAt(start - 1) != '-' || !file.endsWith(SUFFIX)) {
+            return 0;
+        }
+        try {
+            return Long.parseUnsignedLong(file, start, end, HEX);
+        } catch (final NumberFormatException e) {
+            return 0;
+        }
     }
 
     /**

@@ -2,7 +2,6 @@ package io.kvtier.store.storage;
 
 import io.kvtier.alloc.Units;
 import io.kvtier.bindings.posix.BlockFile;
-import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.transport.Closings;
@@ -153,7 +152,7 @@ final class FileMedium implements Medium {
             try {
                 fresh.add(NewFile.create(files, group, engine, opener));
             } catch (final ErrnoException e) {
-                if (e.errno() == Errno.ENOSPC || e.errno() == Errno.EDQUOT) {
+                if (e.isOutOfSpace()) {
                     left.addAll(group);
                 } else {
                     DataFile.failAll(group, e);

@@ -3,7 +3,6 @@ package io.kvtier.store.storage;
 import io.kvtier.bindings.NativeException;
 import io.kvtier.bindings.posix.BlockFile;
 import io.kvtier.bindings.posix.BlockIo;
-import io.kvtier.bindings.posix.Errno;
 import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.store.ErrorCode;
@@ -118,7 +117,7 @@ final class IndexLog<R, V> implements AutoCloseable {
         try {
             log.rewrite(values);
         } catch (final ErrnoException e) {
-            if (!there || log.damaged || e.errno() != Errno.ENOSPC && e.errno() != Errno.EDQUOT) {
+            if (!there || log.damaged || !e.isOutOfSpace()) {
                 throw e;
             }
             LOG.log(System.Logger.Level.WARNING, "index log {0} could not be rewritten and is gone on with as it is, "

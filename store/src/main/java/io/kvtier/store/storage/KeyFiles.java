@@ -65,6 +65,20 @@ public final class KeyFiles {
     }
 
     /**
+     * The size of the file system that a folder is on.
+     *
+     * @param folder one that is there.
+     * @return bytes, used or not; 0 when that cannot be told.
+     */
+    public static long capacity(final Path folder) {
+        try {
+            return Math.max(0, Files.getFileStore(folder).getTotalSpace());
+        } catch (final IOException e) {
+            return 0;
+        }
+    }
+
+    /**
      * Writes a file: under another name, made durable, given its name, and that made durable. Afterwards it is whole
      * and stays so; when this throws, nothing of it is left, unless that could not be deleted.
      *

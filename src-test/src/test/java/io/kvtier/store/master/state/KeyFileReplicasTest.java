@@ -18,7 +18,7 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
 import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
-import io.kvtier.store.protocol.DiskCommand.KeyFileFolder;
+import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.replica.KeyFolder;
@@ -48,7 +48,7 @@ class KeyFileReplicasTest {
     private MasterRig rig;
 
     private static MasterSettings settings() {
-        return MasterRig.settings().withKeyFolder(KeyFolder.of("/mnt/kv", "blue"));
+        return MasterRig.settings().withFiles(new MasterSettings.FileReplicas(KeyFolder.of("/mnt/kv", "blue"), 0, true));
     }
 
     @BeforeEach
@@ -56,8 +56,9 @@ class KeyFileReplicasTest {
         rig = new MasterRig(settings());
         rig.memory(ALICE, "alice", 64 * UNIT);
         rig.memory(BOB, "bob", 64 * UNIT);
-        assertEquals(new KeyFileFolder(FOLDER, true), mount(ALICE), "the first one looks for what nobody knows");
-        assertEquals(new KeyFileFolder(FOLDER, false), mount(BOB));
+        assertEquals(FOLDER, rig.apply(new DiskCommand.QueryKeyFolder()));
+        assertEquals(Ack.OK, mount(rig, ALICE, 0));
+        assertEquals(Ack.OK, mount(rig, BOB, 0));
     }
 
     @AfterEach
@@ -65,16 +66,16 @@ class KeyFileReplicasTest {
         rig.close();
     }
 
-    private KeyFileFolder mount(final UUID client) {
-        return rig.apply(new DiskCommand.MountKeyFiles(client));
+    private static Ack mount(final MasterRig at, final UUID client, final long capacity) {
+        return at.apply(new DiskCommand.MountKeyFiles(client, capacity));
     }
 
     private List<KeyFileTask> tasks(final UUID client) {
         return rig.apply(new DiskCommand.FetchKeyFiles(client, 100));
     }
 
-    private Ack written(final UUID client, final KeyFileTask task, final boolean success) {
-        return rig.apply(new DiskCommand.KeyFileWritten(client, task.replicaId(), success, SUM));
+    private Ack written(final UUID client, final KeyFileTask task, final KeyFileResult result) {
+        return rig.apply(new DiskCommand.KeyFileWritten(client, task.replicaId(), result, SUM));
     }
 
     private KeyFileDrops drops(final UUID client, final long done) {
@@ -82,7 +83,7 @@ class KeyFileReplicasTest {
     }
 
     private List<Boolean> known(final String... paths) {
-        return rig.apply(new DiskCommand.FindKeyFiles(ALICE, List.of(paths)));
+        return rig.apply(new DiskCommand.FindKeyFiles(ALICE, List.of(paths), false));
     }
 
     private static List<ReplicaType> types(final MasterRig of, final String key) {
@@ -98,7 +99,7 @@ class KeyFileReplicasTest {
     /** A value in memory and in its file, whose path is the answer. */
     private String stored(final String key) {
         final KeyFileTask task = put(key);
-        assertEquals(Ack.OK, written(ALICE, task, true));
+        assertEquals(Ack.OK, written(ALICE, task, KeyFileResult.WRITTEN));
         return task.filePath();
     }
 
@@ -110,8 +111,8 @@ class KeyFileReplicasTest {
         assertEquals(List.of(), tasks(BOB), "it has nothing of it in memory");
         assertEquals(1, rig.stats().heldReplicas(), "memory stays while it is read");
 
-        assertEquals(Ack.STALE, written(BOB, task, true), "that is not its task");
-        assertEquals(Ack.OK, written(ALICE, task, true));
+        assertEquals(Ack.STALE, written(BOB, task, KeyFileResult.WRITTEN), "that is not its task");
+        assertEquals(Ack.OK, written(ALICE, task, KeyFileResult.WRITTEN));
 
         assertEquals(List.of(ReplicaType.MEMORY, ReplicaType.DISK), types(rig, "k"));
         assertEquals(new ReplicaDescriptor.Disk(task.filePath(), UNIT),
@@ -121,7 +122,7 @@ class KeyFileReplicasTest {
         assertEquals(0, rig.stats().heldReplicas());
         assertEquals(1, rig.stats().diskReplicas());
         assertEquals(UNIT, rig.stats().diskUsed());
-        assertEquals(Ack.STALE, written(ALICE, task, true), "it has ended");
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN), "it has ended");
     }
 
     /** A hash and a version, in a folder by the first two digits: nothing of the key gets into a path. */
@@ -150,8 +151,7 @@ class KeyFileReplicasTest {
         assertEquals(List.of(first), drops(BOB, 0).paths());
         final KeyFileTask second = tasks(ALICE).getFirst();
         assertNotEquals(first, second.filePath());
-        assertEquals(Ack.OK, written(ALICE, second, true));
-        assertEquals(List.of(false, true), known(first, second.filePath()));
+        assertEquals(Ack.OK, written(ALICE, second, KeyFileResult.WRITTEN));
         assertEquals(1, rig.stats().diskReplicas());
     }
 
@@ -159,11 +159,10 @@ class KeyFileReplicasTest {
     void shouldDeleteTheFileOfAWriteThatFailed() {
         final KeyFileTask task = put("k");
         assertEquals(List.of(true), known(task.filePath()), "it is being written");
-        assertEquals(Ack.STALE, written(ALICE, task, false));
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.FAILED));
 
         assertEquals(List.of(ReplicaType.MEMORY), types(rig, "k"));
         assertEquals(List.of(task.filePath()), drops(ALICE, 0).paths());
-        assertEquals(List.of(false), known(task.filePath()));
         assertEquals(0, rig.stats().heldReplicas());
     }
 
@@ -172,7 +171,7 @@ class KeyFileReplicasTest {
         final long version = rig.started(ALICE, "k", UNIT, IN_ALICE).version();
         assertEquals(Ack.OK, rig.apply(new ObjectCommand.PutEnd(ALICE, MasterRig.key("k"), version,
             ObjectCommand.Scope.ALL, true, SUM + 1)));
-        assertEquals(Ack.STALE, written(ALICE, tasks(ALICE).getFirst(), true));
+        assertEquals(Ack.STALE, written(ALICE, tasks(ALICE).getFirst(), KeyFileResult.WRITTEN));
         assertEquals(List.of(ReplicaType.MEMORY), types(rig, "k"));
     }
 
@@ -181,7 +180,7 @@ class KeyFileReplicasTest {
         final KeyFileTask task = put("k");
         rig.remove("k", true);
         assertEquals(1, rig.stats().heldReplicas(), "the writer still reads it");
-        assertEquals(Ack.STALE, written(ALICE, task, true));
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN));
 
         assertFalse(rig.exists("k"));
         assertEquals(List.of(task.filePath()), drops(ALICE, 0).paths());
@@ -235,7 +234,7 @@ class KeyFileReplicasTest {
 
         assertEquals(0, rig.stats().heldReplicas());
         assertEquals(List.of(task.filePath()), drops(BOB, 0).paths());
-        assertEquals(Ack.STALE, written(ALICE, task, true));
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN));
         assertEquals(List.of(), drops(ALICE, 0).paths(), "it has to mount the folder first");
     }
 
@@ -247,7 +246,7 @@ class KeyFileReplicasTest {
         rig.advance(1);
 
         assertEquals(List.of(), tasks(ALICE));
-        assertEquals(Ack.STALE, written(ALICE, task, true));
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN));
         assertEquals(List.of(task.filePath()), drops(BOB, 0).paths());
         assertEquals(0, rig.stats().heldReplicas());
     }
@@ -274,12 +273,13 @@ class KeyFileReplicasTest {
         assertEquals(0, rig.stats().heldReplicas());
         try (MasterRig off = new MasterRig()) {
             off.memory(CAROL, "carol", UNIT);
-            assertEquals(new KeyFileFolder("", false), off.apply(new DiskCommand.MountKeyFiles(CAROL)));
+            assertEquals("", off.apply(new DiskCommand.QueryKeyFolder()));
+            assertEquals(Ack.STALE, mount(off, CAROL, 0));
             off.put(CAROL, "k", UNIT);
             assertEquals(List.of(), off.apply(new DiskCommand.FetchKeyFiles(CAROL, 1)));
         }
         rig.assertRefused(ErrorCode.INVALID_PARAMS, new DiskCommand.FindKeyFiles(ALICE,
-            Collections.nCopies(Batch.MAX_ITEMS + 1, "/x")));
+            Collections.nCopies(Batch.MAX_ITEMS + 1, "/x"), false));
     }
 
     @Test
@@ -301,20 +301,63 @@ class KeyFileReplicasTest {
                 assertEquals(2, restored.snapshot().objects().size());
                 restored.remove("removed later", true);
                 assertEquals(1, restored.snapshot().objects().size(), "and is not away either");
-                assertEquals(List.of(true), restored.apply(new DiskCommand.FindKeyFiles(ALICE, List.of(path))),
+                assertEquals(List.of(true), restored.apply(new DiskCommand.FindKeyFiles(ALICE, List.of(path), false)),
                     "no sweep deletes it");
             }
         }
+    }
+
+    private static String named(final long version) {
+        return new KeyFolder(FOLDER).file("default", "another", version);
+    }
+
+    /** What this master wants gone of its own names it drops; what a later one has named is not its to judge. */
+    @Test
+    void shouldJudgeTheNamesOfEarlierMastersAlone() {
+        final long own = rig.query(keyOf(put("k"))).version();
+        assertEquals(List.of(false, true, true, true), known(named(1), named(own), named(own << 1), named(-1)));
+        assertEquals(List.of(true, true), known(FOLDER + "/00/readme", FOLDER + "/00/-0000000000000001.kv.old"),
+            "that is no name of such a file");
+    }
+
+    private static String keyOf(final KeyFileTask task) {
+        return task.key().key();
+    }
+
+    private boolean looks(final UUID client) {
+        return rig.apply(new DiskCommand.FetchKeyFileDrops(client, 1, 0)).sweep();
+    }
+
+    /** The first one looks for what nobody knows; when it goes before it is done, another one does. */
+    @Test
+    void shouldHandTheLookOnUntilItIsDone() {
+        assertTrue(looks(ALICE));
+        assertFalse(looks(BOB));
+        rig.silence(ALICE);
+        rig.advance(MasterRig.CLIENT_TTL_MS + 1);
+        rig.memory(BOB, "bob", 64 * UNIT);
+        assertFalse(looks(ALICE));
+        assertEquals(Ack.OK, mount(rig, BOB, 0));
+        assertTrue(looks(BOB));
+        rig.apply(new DiskCommand.FindKeyFiles(ALICE, List.of(), true));
+        assertTrue(looks(BOB), "it is not ALICE who was asked");
+        rig.apply(new DiskCommand.FindKeyFiles(BOB, List.of(named(1)), false));
+        assertTrue(looks(BOB), "there may be more");
+        rig.apply(new DiskCommand.FindKeyFiles(BOB, List.of(), true));
+        assertFalse(looks(BOB));
+        rig.apply(new DiskCommand.UnmountKeyFiles(BOB));
+        mount(rig, BOB, 0);
+        assertFalse(looks(BOB), "once for a master");
     }
 
     @Test
     void shouldLeaveFilesOutsideOfTheFolderAlone() {
         stored("k");
         final Snapshot snapshot = rig.snapshot();
-        try (MasterRig restored = MasterRig.restored(MasterRig.settings().withKeyFolder(
-            KeyFolder.of("/mnt/other", "blue")), snapshot, 1000)) {
+        try (MasterRig restored = MasterRig.restored(MasterRig.settings().withFiles(
+            new MasterSettings.FileReplicas(KeyFolder.of("/mnt/other", "blue"), 0, true)), snapshot, 1000)) {
             restored.memory(ALICE, "alice", UNIT);
-            restored.apply(new DiskCommand.MountKeyFiles(ALICE));
+            assertEquals(Ack.OK, mount(restored, ALICE, 0));
             restored.remove("k", true);
             assertFalse(restored.exists("k"));
             assertEquals(List.of(), restored.apply(new DiskCommand.FetchKeyFileDrops(ALICE, 10, 0)).paths());

@@ -28,7 +28,7 @@ import io.kvtier.store.protocol.DiskCommand.FetchKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.FindKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
-import io.kvtier.store.protocol.DiskCommand.KeyFileFolder;
+import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
 import io.kvtier.store.protocol.DiskCommand.MountDisk;
@@ -37,6 +37,7 @@ import io.kvtier.store.protocol.DiskCommand.OffloadDone;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.DiskCommand.PromotionEnd;
 import io.kvtier.store.protocol.DiskCommand.PromotionStart;
+import io.kvtier.store.protocol.DiskCommand.QueryKeyFolder;
 import io.kvtier.store.protocol.DiskCommand.StoredObject;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.DiskCommand.UnmountDisk;
@@ -424,29 +425,33 @@ final class RecordedMessages {
     }
 
     private void keyFiles() {
-        row(73, new MountKeyFiles(CLIENT),
-            "91 92 01 02",
-            new KeyFileFolder("/m/c", true),
-            "92 a42f6d2f63 c3");
-        row(74, new UnmountKeyFiles(CLIENT),
+        row(73, new QueryKeyFolder(),
+            "90",
+            "/m/c",
+            "91 a42f6d2f63");
+        row(74, new MountKeyFiles(CLIENT, 4096),
+            "92 92 01 02 cd1000",
+            Ack.OK,
+            "91 00");
+        row(75, new UnmountKeyFiles(CLIENT),
             "91 92 01 02",
             Ack.STALE,
             "91 01");
-        row(75, new FetchKeyFiles(CLIENT, 32),
+        row(76, new FetchKeyFiles(CLIENT, 32),
             "92 92 01 02 20",
             List.of(new KeyFileTask(11, K1, 3, LENT, "/m/c/a")),
             "91 91 96 0b a0 a26b31 03 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
             + "ce00011170 c41007070707070707070707070707070707 a62f6d2f632f61");
-        row(76, new KeyFileWritten(CLIENT, 11, true, -9),
-            "94 92 01 02 0b c3 f7",
+        row(77, new KeyFileWritten(CLIENT, 11, KeyFileResult.NO_ROOM, -9),
+            "94 92 01 02 0b 02 f7",
             Ack.OK,
             "91 00");
-        row(77, new FetchKeyFileDrops(CLIENT, 32, 200),
+        row(78, new FetchKeyFileDrops(CLIENT, 32, 200),
             "93 92 01 02 20 ccc8",
-            new KeyFileDrops(List.of("/m/c/a"), 300),
-            "92 91 a62f6d2f632f61 cd012c");
-        row(78, new FindKeyFiles(CLIENT, List.of("/m/c/a", "/b")),
-            "92 92 01 02 92 a62f6d2f632f61 a22f62",
+            new KeyFileDrops(List.of("/m/c/a"), 300, true),
+            "93 91 a62f6d2f632f61 cd012c c3");
+        row(79, new FindKeyFiles(CLIENT, List.of("/m/c/a", "/b"), true),
+            "93 92 01 02 92 a62f6d2f632f61 a22f62 c3",
             List.of(true, false),
             "91 92 c3 c2");
         row(22, new Query(K1),

@@ -179,9 +179,7 @@ public final class Mounts {
             if (own.shared() != null) {
                 own.shared().unmount();
             }
-            if (memory.isAny()) {
-                own.keyFiles().unmount();
-            }
+            own.keyFiles().unmount();
             devices.unmount();
             unmountMemory();
         } catch (final StoreException e) {

@@ -2,8 +2,10 @@ package io.kvtier.store.client.shared;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.bindings.NativeException;
+import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.client.call.WorkSignal;
 import io.kvtier.store.client.request.ObjectRead;
 import io.kvtier.store.client.transfer.Move;
 import io.kvtier.store.client.transfer.ReplicaMemory;
@@ -14,10 +16,11 @@ import io.kvtier.store.protocol.DiskCommand.FetchKeyFileDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.FindKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
-import io.kvtier.store.protocol.DiskCommand.KeyFileFolder;
+import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
 import io.kvtier.store.protocol.DiskCommand.MountKeyFiles;
+import io.kvtier.store.protocol.DiskCommand.QueryKeyFolder;
 import io.kvtier.store.protocol.DiskCommand.UnmountKeyFiles;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand.ReplicaUnreadable;
@@ -25,6 +28,7 @@ import io.kvtier.store.replica.KeyFolder;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.storage.BlockHash;
 import io.kvtier.store.storage.KeyFiles;
+import io.kvtier.transport.RareLog;
 import io.kvtier.transport.file.FileOpener;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -37,10 +41,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * lends memory and finds the folder's parent at its place writes those of values in its memory, and deletes files whose
  * values are gone.
  *
- * <p><b>Threading:</b> reads, {@link #stop} and {@link #takeUnfinished} from any thread; {@link #mount} and
- * {@link #run} by one at a time each. <b>Blocking:</b> on the file system and on the master.
+ * <p><b>Threading:</b> {@link #startRead} and {@link #wake} from any thread; {@link #mount} and {@link #unmount} by one
+ * at a time; files are written and deleted by {@code kvtier-key-files}, which is there once a folder was found.
+ * <b>Blocking:</b> on the file system and on the master, without a time limit on the former; {@link #wake} never does.
+ * <b>Lifetime:</b> {@link #close} lets the file under way end. While {@link #isRunning} after that, it uses memory that
+ * is lent.
  */
-public final class KeyFileTier {
+public final class KeyFileTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(KeyFileTier.class.getName());
     private static final int STEP = 32;
 
@@ -49,30 +56,34 @@ public final class KeyFileTier {
     private final ReplicaMemory memory;
     private final Staging staging;
     private final KeyFiles files;
-    private final AtomicBoolean sweep = new AtomicBoolean();
-    private final AtomicBoolean unfinished = new AtomicBoolean();
+    private final long closeTimeoutMs;
+    private final WorkSignal work = new WorkSignal();
+    private final Thread thread = Thread.ofPlatform().daemon().name("kvtier-key-files").unstarted(this::run);
+    private final AtomicBoolean started = new AtomicBoolean();
+    private final RareLog notes = new RareLog(LOG);
     /** Where files are written and deleted. */
     private volatile KeyFolder folder = KeyFolder.NONE;
-    /** Up to which number drops of this master are deleted; used by {@link #run} alone. */
+    /** Up to which number drops are deleted; used by the thread alone. Another master's says nothing to a master. */
     private long done;
-    private volatile boolean stopped;
+    private volatile boolean stopping;
 
     /** Nothing is looked at yet. */
     public KeyFileTier(final UUID clientId, final Master master, final ReplicaMemory memory, final Staging staging,
-        final FileOpener opener) {
+        final FileOpener opener, final long closeTimeoutMs) {
         this.clientId = clientId;
         this.master = master;
         this.memory = memory;
         this.staging = staging;
         this.files = new KeyFiles(opener);
+        this.closeTimeoutMs = closeTimeoutMs;
     }
 
     /** Asks the master for its folder, for the first time or anew, and says that it is there. */
     public void mount() {
         folder = KeyFolder.NONE;
-        final KeyFileFolder told;
+        final String told;
         try {
-            told = master.apply(new MountKeyFiles(clientId));
+            told = master.apply(new QueryKeyFolder());
         } catch (final StoreException e) {
             if (e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_MODE) {
                 throw e;
@@ -80,87 +91,108 @@ public final class KeyFileTier {
             // A master of an earlier version.
             return;
         }
-        if (told.path().isEmpty()) {
+        if (told.isEmpty()) {
             return;
         }
-        final String problem = files.prepare(Path.of(told.path()));
+        final Path path = Path.of(told);
+        final String problem = files.prepare(path);
         if (problem != null) {
             LOG.log(System.Logger.Level.WARNING, "this client writes no files of single values: {0}; mount the file "
                 + "system of the master''s root_fs_dir at that place", problem);
-            unmount();
+            // It may have been there before.
+            master.apply(new UnmountKeyFiles(clientId));
             return;
         }
-        folder = new KeyFolder(told.path());
-        if (told.sweep()) {
-            sweep.set(true);
+        // Before the master knows it: what that asks for at once is to find it.
+        folder = new KeyFolder(told);
+        if (master.apply(new MountKeyFiles(clientId, KeyFiles.capacity(path))) != Ack.OK) {
+            folder = KeyFolder.NONE;
+            return;
         }
+        if (!stopping && started.compareAndSet(false, true)) {
+            thread.start();
+        }
+        wake();
     }
 
     /** Tells the master that this client writes no more files. */
     public void unmount() {
-        folder = KeyFolder.NONE;
-        try {
+        if (folder.isOn()) {
+            folder = KeyFolder.NONE;
             master.apply(new UnmountKeyFiles(clientId));
-        } catch (final StoreException e) {
-            if (e.code() != ErrorCode.UNAVAILABLE_IN_CURRENT_MODE) {
-                throw e;
+        }
+    }
+
+    /** The master has something for this client to write or delete. */
+    public void wake() {
+        work.wake();
+    }
+
+    /** Ends the thread after the file that is under way. */
+    @Override
+    public void close() {
+        stopping = true;
+        work.wake();
+        try {
+            thread.join(closeTimeoutMs);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Whether the thread is still at a file, and uses memory that is lent. */
+    public boolean isRunning() {
+        return thread.isAlive();
+    }
+
+    private void run() {
+        boolean again = false;
+        while (!stopping) {
+            work.await(again);
+            again = false;
+            try {
+                work();
+            } catch (final StoreException e) {
+                // The announcement was taken, and nobody repeats it; the master names again what was not answered.
+                again = true;
+                notes.warn("files of single values could not be written or deleted, and are tried again",
+                    e::getMessage);
+            } catch (final RuntimeException | Error e) {
+                // A fault of the store. The thread lives on, for its memory is held until the master hears of it.
+                LOG.log(System.Logger.Level.ERROR, "a file of a single value ended in an unforeseen way", e);
             }
-            // It never knew.
         }
     }
 
     /** Writes and deletes what the master asks for, until there is nothing left. */
-    public void run() {
-        boolean ended = false;
-        try {
-            if (sweep.getAndSet(false)) {
-                sweep();
-            }
-            boolean more = true;
-            while (more && !stopped && folder.isOn()) {
-                // Both, whichever there is.
-                more = writeSome() | deleteSome();
-            }
-            ended = true;
-        } finally {
-            if (!ended) {
-                unfinished.set(true);
-            }
+    private void work() {
+        boolean more = true;
+        while (more && !stopping && folder.isOn()) {
+            // Both, whichever there is.
+            more = writeSome() | deleteSome();
         }
     }
 
-    /** Ends {@link #run} after the file that is under way. */
-    public void stop() {
-        stopped = true;
-    }
-
-    /** Whether {@link #run} ended before everything was done; asked once for each time. */
-    public boolean takeUnfinished() {
-        return unfinished.getAndSet(false);
-    }
-
+    /** Deletes what the master does not know. One that dies meanwhile is followed by another client. */
     private void sweep() {
         final KeyFolder where = folder;
-        boolean ended = !where.isOn();
-        try {
-            if (!ended) {
-                final long deleted = files.sweep(Path.of(where.path()), Batch.MAX_ITEMS,
-                    paths -> master.apply(new FindKeyFiles(clientId, paths)));
-                LOG.log(System.Logger.Level.INFO, "{0} files of values that the master does not know were deleted in "
-                    + "{1}", deleted, where.path());
-                ended = true;
-            }
-        } finally {
-            if (!ended) {
-                sweep.set(true);
-            }
+        if (!where.isOn()) {
+            return;
         }
+        final long deleted = files.sweep(Path.of(where.path()), Batch.MAX_ITEMS,
+            paths -> master.apply(new FindKeyFiles(clientId, paths, false)));
+        // Mounted anew meanwhile, it may be another master that was asked about the rest.
+        if (where == folder) {
+            master.apply(new FindKeyFiles(clientId, List.of(), true));
+        }
+        LOG.log(System.Logger.Level.INFO, "{0} files of values that the master does not know were deleted in {1}",
+            deleted, where.path());
     }
 
     private boolean writeSome() {
         final List<KeyFileTask> tasks = master.apply(new FetchKeyFiles(clientId, STEP));
         for (final KeyFileTask task : tasks) {
-            if (stopped) {
+            if (stopping) {
                 break;
             }
             write(task);
@@ -169,7 +201,7 @@ public final class KeyFileTier {
     }
 
     private void write(final KeyFileTask task) {
-        boolean written = false;
+        KeyFileResult result = KeyFileResult.FAILED;
         long checksum = 0;
         try (ReplicaMemory.OwnRange range = memory.own(task.source(), task.source().size())) {
             if (range != null && isMine(task.filePath())) {
@@ -177,15 +209,16 @@ public final class KeyFileTier {
                 checksum = BlockHash.xxh64(value);
                 ((HostMemory) range.slice().region()).raiseFault();
                 files.write(Path.of(task.filePath()), value);
-                written = true;
+                result = KeyFileResult.WRITTEN;
             }
         } catch (final RuntimeException | Error e) {
+            result = e instanceof ErrnoException failed && failed.isOutOfSpace() ? KeyFileResult.NO_ROOM : result;
             // An error: its pages of memory are gone, for the file behind them was cut.
-            LOG.log(System.Logger.Level.WARNING, "the file of {0} ({1} bytes) could not be written: {2}", task.key(),
-                task.source().size(), e.getMessage());
+            notes.warn("a file of a single value could not be written", () -> task.key() + " ("
+                + task.source().size() + " bytes): " + e.getMessage());
         }
-        final Ack ack = master.apply(new KeyFileWritten(clientId, task.replicaId(), written, checksum));
-        if (written && ack == Ack.STALE) {
+        final Ack ack = master.apply(new KeyFileWritten(clientId, task.replicaId(), result, checksum));
+        if (result == KeyFileResult.WRITTEN && ack == Ack.STALE) {
             files.delete(Path.of(task.filePath()));
         }
     }
@@ -200,6 +233,9 @@ public final class KeyFileTier {
             files.delete(Path.of(path));
         }
         done = drops.last();
+        if (drops.sweep()) {
+            sweep();
+        }
         return !drops.paths().isEmpty();
     }
 

@@ -277,16 +277,19 @@ final class DiskReplicas {
                 allowed.add(true);
                 continue;
             }
-            if ((evict.copies() || entry.isLeased(nowMs) || entry.isHardPinned())
-                && !hasCopyBeside(entry, replica, Residency::isForAll)) {
-                allowed.add(false);
-                continue;
-            }
-            evictions++;
-            drop(entry, replica.id());
-            allowed.add(true);
+            allowed.add(evict(entry, replica, evict.copies(), nowMs));
         }
         return allowed;
+    }
+
+    /** Evicts one that the master knows; false when it is to stay. */
+    boolean evict(final ObjectEntry entry, final Replica replica, final boolean onlyCopies, final long nowMs) {
+        if ((onlyCopies || entry.isLeased(nowMs) || entry.isHardPinned())
+            && !hasCopyBeside(entry, replica, Residency::isForAll)) {
+            return false;
+        }
+        evictions++;
+        return drop(entry, replica.id());
     }
 
     /** Whether an object has a copy on a disk that is not gone. */

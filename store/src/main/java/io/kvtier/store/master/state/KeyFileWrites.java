@@ -5,7 +5,9 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.DiskCommand;
+import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import java.util.ArrayList;
@@ -22,6 +24,10 @@ import java.util.UUID;
 final class KeyFileWrites {
     /** What waits to be written keeps at most this part of all memory from being evicted. */
     private static final int MEMORY_PART = 2;
+    /** What a file system that is full loses at once of what lies in it. */
+    private static final int PART_OF_FULL = 20;
+    /** An eviction must not take long; what it has passed over is not the oldest any more when the next one comes. */
+    private static final int MOST_LOOKED_AT = 1024;
 
     private final Tiers tiers;
     private final KeyFileReplicas files;
@@ -43,12 +49,19 @@ final class KeyFileWrites {
         this.releaseMs = releaseMs;
     }
 
-    DiskCommand.KeyFileFolder mount(final UUID clientId, final long nowMs) {
-        clients.checkLender(clientId);
-        clients.appeared(clientId, nowMs);
-        return files.folder().isOn()
-            ? new DiskCommand.KeyFileFolder(files.folder().path(), files.mount(clientId))
-            : new DiskCommand.KeyFileFolder("", false);
+    /** Absolute; empty where values get no files. */
+    String folder() {
+        return files.folder().path();
+    }
+
+    Ack mount(final DiskCommand.MountKeyFiles mount, final long nowMs) {
+        clients.checkLender(mount.clientId());
+        clients.appeared(mount.clientId(), nowMs);
+        if (!files.folder().isOn()) {
+            return Ack.STALE;
+        }
+        files.mount(mount.clientId(), mount.capacity());
+        return Ack.OK;
     }
 
     /** A client writes no more files; what it had to write is not written. */
@@ -64,12 +77,13 @@ final class KeyFileWrites {
     /** A value is new: it gets a file where one of those who have it in memory can write one. */
     void begin(final ObjectEntry entry, final long nowMs) {
         final Residency memory = files.folder().isOn() ? entry.residency(Medium.MEMORY) : null;
-        PlacedReplica source = memory == null || KeyFileReplicas.has(entry) ? null : memory.first();
+        PlacedReplica source = memory == null || KeyFileReplicas.of(entry) != null ? null : memory.first();
         while (source != null && !(files.isMounted(source.segment().clientId()) && source.segment().isReadable())) {
             source = source.sibling();
         }
         if (source == null
-            || heldBytes + source.allocated() > tiers.segments().capacity(Medium.MEMORY) / MEMORY_PART) {
+            || heldBytes + source.allocated() > tiers.segments().capacity(Medium.MEMORY) / MEMORY_PART
+            || !makeRoom(files.missing(entry.record().size()), nowMs)) {
             return;
         }
         final String path = files.begin(entry);
@@ -84,6 +98,25 @@ final class KeyFileWrites {
         heldBytes += source.allocated();
         writes.put(task.replicaId(), new Write(writer, source, task, nowMs));
         effects.workQueued(writer, WorkKind.KEY_FILES);
+    }
+
+    /** Evicts the oldest files until so many bytes are gone; false when they are not. */
+    private boolean makeRoom(final long bytes, final long nowMs) {
+        if (bytes <= 0) {
+            return true;
+        }
+        final long before = files.used();
+        if (!files.evicts() || bytes > before) {
+            return false;
+        }
+        for (int i = 0; i < MOST_LOOKED_AT && before - files.used() < bytes; i++) {
+            final StoredVersion version = files.oldest();
+            final ObjectEntry entry = tiers.catalogue().find(version.key(), version.version());
+            if (!tiers.disk().evict(entry, KeyFileReplicas.of(entry), false, nowMs)) {
+                files.spareOldest();
+            }
+        }
+        return before - files.used() >= bytes;
     }
 
     /** What a client is to write, oldest first, what it has not answered included. */
@@ -108,10 +141,16 @@ final class KeyFileWrites {
         }
         final ObjectEntry entry = tiers.catalogue().find(write.task().key(), write.task().version());
         // Memory that was lost while it was read may have had anything in it.
-        final boolean wanted = done.success() && entry != null && entry == write.source().owner()
+        final boolean wanted = done.result() == KeyFileResult.WRITTEN && entry != null && entry == write.source().owner()
             && tiers.isReadable(entry) && DiskReplicas.isOf(entry, done.checksum());
         if (!wanted) {
+            // Where files are still to be deleted, there will be room, and this is not the first who found none.
+            final boolean full = done.result() == KeyFileResult.NO_ROOM && !files.isDropping();
             giveUp(write, nowMs);
+            if (full) {
+                makeRoom(Math.min(files.used(), Math.max(write.source().allocated(), files.used() / PART_OF_FULL)),
+                    nowMs);
+            }
             return Ack.STALE;
         }
         end(write, nowMs);
@@ -119,12 +158,12 @@ final class KeyFileWrites {
         return Ack.OK;
     }
 
-    List<Boolean> find(final List<String> paths) {
-        if (paths.size() > Batch.MAX_ITEMS) {
-            throw new StoreException(ErrorCode.INVALID_PARAMS, "there are " + paths.size()
+    List<Boolean> find(final DiskCommand.FindKeyFiles find) {
+        if (find.paths().size() > Batch.MAX_ITEMS) {
+            throw new StoreException(ErrorCode.INVALID_PARAMS, "there are " + find.paths().size()
                 + " files in one command; at most " + Batch.MAX_ITEMS + " can be");
         }
-        return files.find(paths);
+        return files.find(find.clientId(), find.paths(), find.last());
     }
 
     /** Gives up what was not written in time. */

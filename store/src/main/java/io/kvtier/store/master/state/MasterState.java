@@ -92,7 +92,7 @@ public final class MasterState implements StateMachine {
         tenants = new Tenants(settings.strictTenants());
         catalogue = new ObjectCatalogue(pins, tenants, objectCopies, term);
         final DiskReplicas disk = new DiskReplicas(settings.remoteReaders(), catalogue, away, pins,
-            new KeyFileReplicas(settings.keyFolder(), catalogue, effects), effects);
+            new KeyFileReplicas(settings.files(), catalogue, effects), effects);
         pageSpace = PageSpace.create(settings.pages().layout(), catalogue);
         segments = new Segments(new Placement(settings.strategy(), disk, pageSpace), settings.leaseMs(),
             Math.max(settings.leaseMs(), settings.liveness().releaseMs()));
@@ -224,13 +224,14 @@ public final class MasterState implements StateMachine {
             case DiskCommand.AdoptDisk adopt ->
                 tiers.disk().adopt(adopt, offer -> removals.makeWay(offer, nowMs));
             case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
-            case DiskCommand.MountKeyFiles mount -> keyFiles.mount(mount.clientId(), nowMs);
+            case DiskCommand.QueryKeyFolder ignored -> keyFiles.folder();
+            case DiskCommand.MountKeyFiles mount -> keyFiles.mount(mount, nowMs);
             case DiskCommand.UnmountKeyFiles gone -> keyFiles.clientGone(gone.clientId(), nowMs);
             case DiskCommand.FetchKeyFiles fetch -> keyFiles.fetch(fetch.clientId(), fetch.max());
             case DiskCommand.KeyFileWritten done -> keyFiles.written(done, nowMs);
             case DiskCommand.FetchKeyFileDrops fetch ->
                 tiers.disk().files().fetch(fetch.clientId(), fetch.max(), fetch.done());
-            case DiskCommand.FindKeyFiles find -> keyFiles.find(find.paths());
+            case DiskCommand.FindKeyFiles find -> keyFiles.find(find);
         };
     }
 
@@ -305,7 +306,7 @@ public final class MasterState implements StateMachine {
                 tiers.disk().look();
                 final ObjectEntry entry = tiers.disk().entryFor(new DiskReplicas.Offer(PageSpace.NOBODY, object.key(),
                     object.version(), file.objectSize(), true, object.checksum()));
-                if (entry != null && !KeyFileReplicas.has(entry)) {
+                if (entry != null && KeyFileReplicas.of(entry) == null) {
                     tiers.disk().files().stored(entry, file.filePath(), object.checksum());
                 }
             }

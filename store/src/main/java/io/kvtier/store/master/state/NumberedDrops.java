@@ -43,6 +43,10 @@ final class NumberedDrops<T> {
         drops.remove(drop);
     }
 
+    boolean contains(final T drop) {
+        return drops.containsKey(drop);
+    }
+
     boolean isEmpty() {
         return drops.isEmpty();
     }

@@ -4,6 +4,7 @@ import io.kvtier.store.PutOutcome;
 import io.kvtier.store.RemoveOutcome;
 import io.kvtier.store.SoftPin;
 import io.kvtier.store.protocol.Command.Ack;
+import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.OffloadResult;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
 import io.kvtier.store.protocol.PageCommand.PageOutcome;
@@ -44,6 +45,8 @@ final class Numbers {
     static final Numbering<OffloadResult> OFFLOAD_RESULT =
         Numbering.of(List.of(OffloadResult.STORED, OffloadResult.OBSOLETE, OffloadResult.VALUE_REFUSED,
             OffloadResult.DISK_FAILED));
+    static final Numbering<KeyFileResult> KEY_FILE_RESULT =
+        Numbering.of(List.of(KeyFileResult.FAILED, KeyFileResult.WRITTEN, KeyFileResult.NO_ROOM));
     static final Numbering<PageOutcome> PAGE_OUTCOME =
         Numbering.of(List.of(PageOutcome.ALLOCATED, PageOutcome.STORED, PageOutcome.TAKEN, PageOutcome.STALE,
             PageOutcome.NO_SPACE));

@@ -204,7 +204,7 @@ public final class PosixFileSystem implements FileSystemAdapter {
             file = Files.createTempFile(Path.of(folder), ".kvtier-direct-", "");
             return direct(file);
         } catch (final ErrnoException e) {
-            if (isFull(e)) {
+            if (e.isOutOfSpace()) {
                 throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "the file system of " + folder + " is full: "
                     + e.getMessage(), e);
             }
@@ -215,11 +215,6 @@ public final class PosixFileSystem implements FileSystemAdapter {
         } finally {
             delete(file);
         }
-    }
-
-    /** Whether there is no room, or none for this user. */
-    static boolean isFull(final ErrnoException failure) {
-        return failure.errno() == Errno.ENOSPC || failure.errno() == Errno.EDQUOT;
     }
 
     private static Availability notDirect(final ErrnoException e) {

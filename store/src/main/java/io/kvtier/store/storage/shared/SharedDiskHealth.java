@@ -213,7 +213,7 @@ public final class SharedDiskHealth {
             ok(name, "files can be made in " + folder);
             return Writable.YES;
         } catch (final ErrnoException e) {
-            if (PosixFileSystem.isFull(e)) {
+            if (e.isOutOfSpace()) {
                 add(name, State.LIMITED, "no file can be made in " + folder + ": " + e.getMessage(), FULL_REMEDY);
                 return Writable.FULL;
             }
