@@ -5,7 +5,9 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.kvtier.transport.Direction;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -53,7 +55,7 @@ final class Fio {
         return new Fio(List.of("--ioengine=psync", "--numjobs=" + depth), direction, blockBytes);
     }
 
-    /** Measures; MiB a second. */
+    /** Measures; MiB a second. What it wrote is durable afterwards, which does not count. */
     double run(final Path file, final long fileBytes, final long nanos) throws IOException, InterruptedException {
         final String mode = direction == Direction.READ ? "randread" : "randwrite";
         final List<String> command = new ArrayList<>(List.of("fio", "--name=peer", "--filename=" + file,
@@ -61,7 +63,21 @@ final class Fio {
             "--size=" + fileBytes, "--time_based", "--runtime=" + TimeUnit.NANOSECONDS.toMillis(nanos) + "ms",
             "--norandommap", "--randrepeat=0", "--group_reporting", "--gtod_reduce=1", "--output-format=json"));
         command.addAll(engine);
-        return mebibytesPerSecond(Programs.run(command, HUGE_PAGES).orFail("fio"), direction);
+        final double speed = mebibytesPerSecond(Programs.run(command, HUGE_PAGES).orFail("fio"), direction);
+        if (direction == Direction.WRITE) {
+            makeDurable(file);
+        }
+        return speed;
+    }
+
+    /**
+     * What a run has left in the device's cache would be written in the other side's time, when that makes its own
+     * durable: a flush is of the whole device.
+     */
+    private static void makeDurable(final Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.force(false);
+        }
     }
 
     /**

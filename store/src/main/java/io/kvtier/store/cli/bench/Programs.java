@@ -18,6 +18,8 @@ import java.util.function.Predicate;
  * <p><b>Threading:</b> stateless. <b>Blocking:</b> until the program has ended.
  */
 final class Programs {
+    private static final int MOST_SAID = 300;
+
     private Programs() {
     }
 
@@ -31,8 +33,10 @@ final class Programs {
         /** What it printed, when it ended well. */
         String orFail(final String what) throws IOException {
             if (status != 0) {
+                final String said = text.strip().replaceAll("\\s+", " ");
+                // Of what some print only the beginning is for people.
                 throw new IOException(what + " failed with status " + status + ": "
-                    + text.strip().replaceAll("\\s+", " "));
+                    + said.substring(0, Math.min(said.length(), MOST_SAID)));
             }
             return text;
         }
