@@ -26,6 +26,7 @@ import io.kvtier.store.Store;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.client.owner.OwnerInside;
+import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.protocol.AdminCommand;
 import io.kvtier.store.protocol.ObjectCommand;
 import io.kvtier.store.protocol.ObjectCommand.Scope;
@@ -177,6 +178,32 @@ class ConnectedStoreTest {
             assertEquals(GetOutcome.MISS, reader.get(KEY, room(value.length)));
         }
         await(() -> node.parts().disk().values() == 0);
+    }
+
+    /** With promotion_on_hit: others read it often, so it comes back to memory, by its owner. */
+    @Test
+    void shouldBringBackWhatOthersReadOftenFromADisk() {
+        try (Cluster other = new Cluster(Cluster.settings(1, 0).withPages(new MasterSettings.Pages(null, "c", 0.9, 0.2,
+            false, new MasterSettings.Promotion(true, 2, 10))))) {
+            final ConnectedStore node = other.join(config -> config.memoryBytes(64 * UNIT).disk(directory, 4 << 20)
+                .shm(false));
+            final ConnectedStore client = other.join(config -> config);
+            final byte[] value = PatternBytes.of(1, 3 * UNIT + 5);
+            StoreContract.put(client, KEY, value);
+            client.parts().master().apply(new AdminCommand.Evict(1, 1));
+            await(() -> client.stat(KEY).orElseThrow().tiers().equals(List.of(ReplicaType.LOCAL_DISK)));
+            final long hits = node.stats().disk().hits();
+            for (int i = 0; i < 2; i++) {
+                assertEquals(ReplicaType.LOCAL_DISK, client.get(KEY, room(value.length)).tier());
+            }
+            await(() -> client.stat(KEY).orElseThrow().tiers().contains(ReplicaType.MEMORY));
+            final MemorySegment target = room(value.length);
+            assertEquals(new GetOutcome(true, value.length, ReplicaType.MEMORY), client.get(KEY, target));
+            assertArrayEquals(value, PatternBytes.copyOf(target));
+            assertEquals(1, client.stats().promotions());
+            assertEquals(hits + 2, node.stats().disk().hits(), "nobody asked for the third read");
+            assertEquals(0, client.masterStats().activePromotions());
+        }
     }
 
     @Test

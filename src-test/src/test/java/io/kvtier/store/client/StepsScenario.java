@@ -278,7 +278,7 @@ final class StepsScenario {
         tidy(tier);
         awaitSettled(tier, () -> steps.isDead() || GdsInside.storage(tier).stats().unsettled() == 0);
         tidy(tier);
-        // Where that failed the first time, another thread asks about what a sync has lost.
+        // What a sync has lost is in doubt no longer before the other thread has told the master that it is not there.
         awaitSettled(tier, () -> steps.isDead() || isReadable(tier));
         final Map<ObjectKey, Long> inFile = rig.versions(ledger.keys(), ReplicaType.GDS);
         checkReadable(tier, inFile);

@@ -77,6 +77,26 @@ final class SimulatedDisk {
         fetchDrops(client.incarnation());
     }
 
+    /** The master has values of it that others read often. */
+    void promote() {
+        if (lent) {
+            world.network().call(client, new DiskCommand.FetchDiskPromotions(client.id(), BATCH), 1, answer -> {
+                if (answer != null && answer.refusal() == null) {
+                    promote(answer.reply(), 0);
+                }
+            });
+        }
+    }
+
+    private void promote(final List<DiskCommand.DiskPromotion> tasks, final int number) {
+        if (number < tasks.size()) {
+            final DiskCommand.DiskPromotion task = tasks.get(number);
+            world.tally().count(Kind.DISK_PROMOTIONS);
+            new PromotionFlow(client, task.key(), task.version(),
+                found -> found.accept(read(task.key(), task.version())), () -> promote(tasks, number + 1)).start();
+        }
+    }
+
     // ---- offered to the master
 
     /** The memory is lent (again): the disk is, too. What the thread was at is void. */

@@ -67,7 +67,7 @@ final class Simulation {
     /** Without page mode in one of five seeds: there each client's own disk is filled. */
     private static Pages pages(final long seed) {
         return seed % 5 == 0 ? Pages.OFF : new Pages(SharedFiles.LAYOUT, "simulated", 0.9, 0.3, seed % 7 < 4,
-            new Promotion(true, 2, 3));
+            new Promotion(true, 2, 6));
     }
 
     private void run() {

@@ -49,7 +49,7 @@ class SimulationTest {
         "END_WHAT_IS_WRITTEN, a read got, 10",
         "ACKNOWLEDGE_DROPS, nothing should be left, 40",
         "ASK_WHAT_IS_IN_DOUBT, has in its file, 10",
-        "CHECK_THE_EXTENT, a read got, 40"})
+        "CHECK_THE_EXTENT, a read got, 200"})
     void shouldFindOutAClientThatBreaksARule(final Rule rule, final String what, final int seeds) {
         for (int seed = 1; seed <= seeds; seed++) {
             try {

@@ -152,6 +152,7 @@ final class World implements AutoCloseable {
             client.later(timeline.between(0, 2 * Timeline.MS), switch (kind) {
                 case GDS_DROPS -> client.files()::wake;
                 case PROMOTIONS -> client.pages()::wake;
+                case DISK_PROMOTIONS -> client.disk()::promote;
                 // Nobody has a folder for files of single values here.
                 case OFFLOADS, DROPS, TASKS, KEY_FILES -> client.disk()::wake;
             });

@@ -9,6 +9,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.store.client.call.Counters;
 import io.kvtier.store.client.device.BlockDevices;
 import io.kvtier.store.client.device.LentDevices;
+import io.kvtier.store.client.disk.DiskPromoter;
 import io.kvtier.store.client.disk.DiskSettings;
 import io.kvtier.store.client.disk.DiskTier;
 import io.kvtier.store.client.engine.Engines;
@@ -67,8 +68,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
  * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas and
- * tells what is done with it, {@code kvtier-key-files} writes files of single values; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
- * takes.
+ * tells what is done with it, {@code kvtier-key-files} writes files of single values; none waits for another.
+ * <b>Lifetime:</b> closed by one thread at a time; as often as it takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */
@@ -110,6 +111,9 @@ final class ConnectedParts {
     /** Copies values from there to memory; null when this client has none. */
     private final Promoter promoter;
     private final AtomicBoolean promoting = new AtomicBoolean();
+    /** Copies values from this client's own disk; null without one. */
+    private final DiskPromoter diskPromoter;
+    private final AtomicBoolean promotingOwn = new AtomicBoolean();
     /** Files of single values that all hosts mount. */
     private final KeyFileTier keyFiles;
     /** Where disk and file are read by others; empty when they are not. */
@@ -169,6 +173,7 @@ final class ConnectedParts {
                 GdsTier::close);
             promoter = shared == null ? null : new Promoter(clientId, master, shared.reader(), memory, staging,
                 config.timeouts().transferMs());
+            diskPromoter = disk == null ? null : new DiskPromoter(disk);
             keyFiles = served.keep(new KeyFileTier(clientId, master, memory, staging, hooks.files(),
                 config.timeouts().closeMs()), KeyFileTier::close);
             final boolean readByOthers = disk != null || file != null && file.isReadByOthers();
@@ -311,6 +316,13 @@ final class ConnectedParts {
                     promoter.run();
                 });
             }
+        } else if (kind == WorkKind.DISK_PROMOTIONS) {
+            if (diskPromoter != null && promotingOwn.compareAndSet(false, true)) {
+                chore(copies, () -> {
+                    promotingOwn.set(false);
+                    diskPromoter.run();
+                });
+            }
         } else if (kind == WorkKind.KEY_FILES) {
             keyFiles.wake();
         } else if (kind == WorkKind.GDS_DROPS) {
@@ -380,6 +392,9 @@ final class ConnectedParts {
         replications.stop();
         if (promoter != null) {
             promoter.stop();
+        }
+        if (diskPromoter != null) {
+            diskPromoter.stop();
         }
         lentDevices.stop();
         // An index that could not be written, or a master that is not told, does not keep the rest.

@@ -121,7 +121,8 @@ public enum MasterOption {
         "Copy a value there as soon as it is written, and not only when its memory is wanted for others."),
     /** Whether they come back. */
     PROMOTION_ON_HIT(new OptionKind.Flag(), "false",
-        "Copy values that are often read from these files back to memory; any client may be asked to do it."),
+        "Copy values that are often read from disks back to memory: from these files any client is asked to, from a "
+            + "client's own disk that client."),
     /** How often is often. */
     PROMOTION_ADMISSION_THRESHOLD(new OptionKind.Whole(1, MasterOption.MOST_HITS), "2",
         "After so many reads; older ones count less and less."),

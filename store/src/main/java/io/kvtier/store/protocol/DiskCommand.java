@@ -160,7 +160,28 @@ public sealed interface DiskCommand<R> extends Command<R> {
     record Drops(List<StoredVersion> values, long last) {
     }
 
-    /** Asks where files of single values are. Their folder, absolute, is the answer; empty when this master has none. */
+    /**
+     * Fetches values on a client's own disk that are read often, and are to be copied to memory: the client asks for
+     * memory with {@link PromotionStart}, copies, and ends with {@link PromotionEnd}. One that is not begun in a while
+     * is named again, since the reply that named it may be lost.
+     *
+     * @param clientId whose disk it is.
+     * @param max      most values.
+     */
+    record FetchDiskPromotions(UUID clientId, int max) implements DiskCommand<List<DiskPromotion>> {
+    }
+
+    /**
+     * A value to copy to memory.
+     *
+     * @param key       the object.
+     * @param version   its version.
+     * @param replicaId of the replica on the client's disk.
+     */
+    record DiskPromotion(ObjectKey key, long version, long replicaId) {
+    }
+
+    /** Asks for the folder of files of single values: absolute; empty when this master has none. */
     record QueryKeyFolder() implements DiskCommand<String> {
     }
 

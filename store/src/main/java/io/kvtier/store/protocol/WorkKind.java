@@ -13,7 +13,9 @@ public enum WorkKind {
     /** Values to be copied from the shared files to memory, by any client; see {@link PageCommand.FetchPromotions}. */
     PROMOTIONS(16),
     /** Files of single values to be written or deleted; see {@link DiskCommand.FetchKeyFiles}. */
-    KEY_FILES(32);
+    KEY_FILES(32),
+    /** Values to be copied from its own disk to memory; see {@link DiskCommand.FetchDiskPromotions}. */
+    DISK_PROMOTIONS(64);
 
     private final int bit;
 

@@ -20,8 +20,10 @@ import io.kvtier.store.protocol.Batch;
 import io.kvtier.store.protocol.Command.Ack;
 import io.kvtier.store.protocol.Command;
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.DiskPromotion;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
+import io.kvtier.store.protocol.DiskCommand.FetchDiskPromotions;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchKeyFileDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchKeyFiles;
@@ -421,6 +423,10 @@ final class RecordedMessages {
             "93 92 01 02 64 ccc8",
             new Drops(List.of(new StoredVersion(K1, 3)), 300),
             "92 91 93 a0 a26b31 03 cd012c");
+        row(89, new FetchDiskPromotions(CLIENT, 32),
+            "92 92 01 02 20",
+            List.of(new DiskPromotion(K1, 3, 5)),
+            "91 91 94 a0 a26b31 03 05");
         keyFiles();
     }
 

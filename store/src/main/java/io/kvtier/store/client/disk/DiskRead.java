@@ -36,6 +36,9 @@ final class DiskRead implements Move {
 
     /** Takes a value that is there and right. */
     interface Receiver {
+        /** It is read to be promoted, and for nobody who asked. */
+        Receiver NOBODY = value -> { };
+
         /** Called while the memory is still the value's. */
         void accept(MemorySegment value);
     }
@@ -109,7 +112,9 @@ final class DiskRead implements Move {
         }
         if (problem == null) {
             end(true);
-            tier.counters().diskHits().increment();
+            if (receiver != Receiver.NOBODY) {
+                tier.counters().diskHits().increment();
+            }
             tier.counters().diskReadBytes().add(size);
         } else if (!isSettled()) {
             LOG.log(System.Logger.Level.WARNING, "{0} bytes of memory are out of use until the process ends: {1}",

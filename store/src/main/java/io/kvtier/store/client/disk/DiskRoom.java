@@ -29,19 +29,31 @@ interface DiskRoom {
 
     /** Memory of the memory tier when the master gives some, so that the read promotes the value; else staging. */
     static DiskRoom take(final DiskTier tier, final ObjectKey key, final long version, final long size) {
+        final DiskRoom memory = tier.settings().disk().promoteOnHit() ? promoted(tier, key, version, size) : null;
+        return memory != null ? memory : new Staged(tier.staging().take(size));
+    }
+
+    /** Memory of the memory tier, so that the read promotes the value; null when the master gives none. */
+    static DiskRoom promoted(final DiskTier tier, final ObjectKey key, final long version, final long size) {
         // From before the master is asked: it cannot have begun to count earlier.
         final long askedNanos = System.nanoTime();
-        final PromotionReply promotion = tier.settings().disk().promoteOnHit() ? promotion(tier, key, version)
-            : PromotionReply.DECLINED;
-        if (promotion.accepted()) {
+        final PromotionReply promotion = promotion(tier, key, version);
+        if (!promotion.accepted()) {
+            return null;
+        }
+        DiskRoom room = null;
+        try {
             final ReplicaMemory.OwnRange range = tier.memory().own(promotion.memory(),
                 Units.taken(size, StoreConfig.UNIT_BYTES));
-            if (range != null) {
-                return new Promoted(tier, key, promotion.replicaId(), range, size);
+            room = range != null ? new Promoted(tier, key, promotion.replicaId(), range, size)
+                : new PromotedElsewhere(tier, key, promotion, tier.staging().take(size), size, askedNanos);
+            return room;
+        } finally {
+            if (room == null) {
+                // No memory is left for staging, say: nothing was written there, nor will be.
+                tier.endPromotion(key, promotion.replicaId(), false, true);
             }
-            return new PromotedElsewhere(tier, key, promotion, tier.staging().take(size), size, askedNanos);
         }
-        return new Staged(tier.staging().take(size));
     }
 
     private static PromotionReply promotion(final DiskTier tier, final ObjectKey key, final long version) {

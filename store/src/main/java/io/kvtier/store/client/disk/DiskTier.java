@@ -237,6 +237,29 @@ public final class DiskTier implements AutoCloseable {
             value -> { }, false);
     }
 
+    /**
+     * Copies a value to memory, this client's or another one's, as far as the master gives some.
+     *
+     * @return why that did not come to pass; null when it did, or the master wants it no more.
+     */
+    String promote(final DiskCommand.DiskPromotion task) {
+        final StorageBackend.ReadLease lease = backend.acquire(task.key(), task.version());
+        if (lease == null) {
+            master.apply(new ObjectCommand.ReplicaUnreadable(task.key(), task.version(), task.replicaId()));
+            return "it is not on the disk any more";
+        }
+        DiskRoom room = null;
+        try {
+            room = DiskRoom.promoted(this, task.key(), task.version(), lease.value().size());
+        } finally {
+            if (room == null) {
+                lease.close();
+            }
+        }
+        return room == null ? null : DiskRead.start(this, task.key(), task.replicaId(), lease, room,
+            DiskRead.Receiver.NOBODY, true).finish();
+    }
+
     private Move startRead(final ObjectKey key, final long version, final long size, final long replicaId,
         final DiskRoom room, final DiskRead.Receiver receiver, final boolean alone) {
         final StorageBackend.ReadLease lease = backend.acquire(key, version);

@@ -476,7 +476,18 @@ final class DiskReplicas {
     }
 
     /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */
-    private Replica own(final ObjectEntry entry, final UUID clientId) {
+    /** The first replica on a disk that is not gone, or null. */
+    Replica first(final ObjectEntry entry) {
+        for (final Replica replica : entry.record().replicas()) {
+            if (replica.type() == ReplicaType.LOCAL_DISK && !isGone(replica)) {
+                return replica;
+            }
+        }
+        return null;
+    }
+
+    /** The replica on a client's disk, or null. */
+    Replica own(final ObjectEntry entry, final UUID clientId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(clientId)
                 && !isGone(replica)) {

@@ -26,7 +26,7 @@ final class KeyFileWrites {
     private static final int MEMORY_PART = 2;
     /** What a file system that is full loses at once of what lies in it. */
     private static final int PART_OF_FULL = 20;
-    /** An eviction must not take long; what it has passed over is not the oldest any more when the next one comes. */
+    /** An eviction must not take long; what it has passed over is not the oldest any more for the next. */
     private static final int MOST_LOOKED_AT = 1024;
 
     private final Tiers tiers;

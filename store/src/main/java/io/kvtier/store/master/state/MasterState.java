@@ -104,7 +104,7 @@ public final class MasterState implements StateMachine {
         tiers = new Tiers(catalogue, segments, SpaceTier.ofMemory(owners), SpaceTier.ofDevices(owners),
             new GdsStorages(owners), SpaceTier.ofPages(owners), disk, pins);
         final Admission admission = new Admission(tenants, segments, tiers.memory());
-        hot = new HotValues(settings, segments, effects);
+        hot = new HotValues(settings, segments, disk, effects);
         reads = new Reads(settings.leaseMs(), tiers, hot);
         keyFiles = new KeyFileWrites(tiers, clients, effects, settings.liveness().releaseMs());
         writes = new Writes(settings, tiers, clients, admission, keyFiles);
@@ -224,6 +224,7 @@ public final class MasterState implements StateMachine {
             case DiskCommand.AdoptDisk adopt ->
                 tiers.disk().adopt(adopt, offer -> removals.makeWay(offer, nowMs));
             case DiskCommand.FetchDrops fetch -> tiers.disk().fetchDrops(fetch);
+            case DiskCommand.FetchDiskPromotions fetch -> hot.fetchOwn(fetch.clientId(), fetch.max(), nowMs);
             case DiskCommand.QueryKeyFolder ignored -> keyFiles.folder();
             case DiskCommand.MountKeyFiles mount -> keyFiles.mount(mount, nowMs);
             case DiskCommand.UnmountKeyFiles gone -> keyFiles.clientGone(gone.clientId(), nowMs);

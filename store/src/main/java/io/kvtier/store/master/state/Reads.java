@@ -36,7 +36,7 @@ final class Reads {
         counts.found(entry);
         entry.lease(nowMs + leaseMs);
         entry.used(nowMs);
-        if (entry.hasOthers() && entry.residency(Medium.MEMORY) == null) {
+        if (entry.residency(Medium.MEMORY) == null) {
             hot.read(entry, nowMs);
         }
         final PlacedReplica held = read.hold() ? firstReadable(entry) : null;

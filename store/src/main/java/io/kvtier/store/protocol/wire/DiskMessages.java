@@ -1,8 +1,10 @@
 package io.kvtier.store.protocol.wire;
 
 import io.kvtier.store.protocol.DiskCommand.AdoptDisk;
+import io.kvtier.store.protocol.DiskCommand.DiskPromotion;
 import io.kvtier.store.protocol.DiskCommand.Drops;
 import io.kvtier.store.protocol.DiskCommand.EvictDisk;
+import io.kvtier.store.protocol.DiskCommand.FetchDiskPromotions;
 import io.kvtier.store.protocol.DiskCommand.FetchDrops;
 import io.kvtier.store.protocol.DiskCommand.FetchOffloads;
 import io.kvtier.store.protocol.DiskCommand.MountDisk;
@@ -47,7 +49,17 @@ final class DiskMessages {
                 adopt.values()), d -> new AdoptDisk(d.uuid(), objects(d))), CommonMessages.FLAGS),
             Method.of(72, FetchDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
                 .number(fetch.max()).number(fetch.done()), d -> new FetchDrops(d.uuid(), d.count(Integer.MAX_VALUE),
-                    d.has() ? d.number() : FetchDrops.ALL_NAMED)), drops()));
+                    d.has() ? d.number() : FetchDrops.ALL_NAMED)), drops()),
+            Method.of(89, FetchDiskPromotions.class, false, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
+                .number(fetch.max()), d -> new FetchDiskPromotions(d.uuid(), d.count(Integer.MAX_VALUE))),
+                promotions()));
+    }
+
+    private static Message<List<DiskPromotion>> promotions() {
+        return Message.of((e, tasks) -> {
+            e.array(1).array(tasks.size());
+            tasks.forEach(task -> e.array(4).key(task.key()).number(task.version()).number(task.replicaId()));
+        }, d -> d.records(Integer.MAX_VALUE, t -> new DiskPromotion(t.key(), t.number(), t.number())));
     }
 
     private static void task(final Encoder e, final OffloadTask task) {
