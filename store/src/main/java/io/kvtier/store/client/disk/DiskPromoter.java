@@ -7,8 +7,8 @@ import io.kvtier.store.protocol.DiskCommand.FetchDiskPromotions;
 import java.util.List;
 
 /**
- * Copies values that are read often, whoever reads them, from this client's own disk to memory, when the master asks for
- * it. What this client itself reads needs none of that: such a read promotes by itself.
+ * Copies values that are read often, whoever reads them, from this client's own disk to memory, when the master asks
+ * for it. What this client itself reads needs none of that: such a read promotes by itself.
  *
  * <p><b>Threading:</b> {@link #run} by one thread at a time, {@link #stop} by any. <b>Blocking:</b> on the disk, on
  * owners of memory and on the master.

@@ -475,7 +475,6 @@ final class DiskReplicas {
         disk.used += entry.record().size();
     }
 
-    /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */
     /** The first replica on a disk that is not gone, or null. */
     Replica first(final ObjectEntry entry) {
         for (final Replica replica : entry.record().replicas()) {
@@ -486,7 +485,7 @@ final class DiskReplicas {
         return null;
     }
 
-    /** The replica on a client's disk, or null. */
+    /** The replica on a client's disk, or null; one that is gone and not swept yet does not count. */
     Replica own(final ObjectEntry entry, final UUID clientId) {
         for (final Replica replica : entry.record().replicas()) {
             if (replica.descriptor() instanceof ReplicaDescriptor.LocalDisk disk && disk.clientId().equals(clientId)

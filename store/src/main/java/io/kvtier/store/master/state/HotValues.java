@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * Values that are on disks alone and read often, and are to be copied to memory: those in the shared files by any client
- * that has them mounted, others by a client that has them on its own disk.
+ * Values that are on disks alone and read often, and are to be copied to memory: those in the shared files by any
+ * client that has them mounted, others by a client that has them on its own disk.
  *
  * <p>A value waits in a queue, is given to one client, and leaves when anybody asks for memory for it; what becomes of
  * it then is known to {@link Promotions}. One that was given and not begun in the time in which a client is taken for
