@@ -36,7 +36,7 @@ class ConnectConfigTest {
         final ConnectConfig config = plain().secret(secret).tls(tls).open(true).name("me").hostId("here")
             .tenant("blue").listen("10.0.0.1", "outside").memoryBytes(1 << 20).shm(false).segmentName("part")
             .stagingBytes(2 << 20).disk(DISK, 3 << 20).diskWatermarks(0.7, 0.6)
-            .diskBackend(DiskBackend.FILE_PER_KEY).promoteOnHit(false).directIo(false)
+            .diskBackend(DiskBackend.FILE_PER_KEY).diskEviction(DiskEviction.FIFO).promoteOnHit(false).directIo(false)
             .ioThreads(5).verify(false).timeouts(11, 12).putTimeoutMs(13).closeTimeoutMs(14).nofDevice(DEVICE, 4096)
             .nofProbe(15, 16).gds(GdsConfig.NONE.withRoom(DISK, 5 << 20)).build();
 
@@ -49,7 +49,7 @@ class ConnectConfigTest {
             assertEquals(new ConnectConfig.Listening("10.0.0.1", "outside"), one.listening());
             assertEquals(new ConnectConfig.Lending(1 << 20, false, "part", 2 << 20), one.lending());
             assertEquals(new DiskConfig(DISK, 3 << 20, 0.7, 0.6, false,
-                new DiskConfig.Files(false, 5, DiskBackend.FILE_PER_KEY)), one.disk());
+                new DiskConfig.Files(false, 5, DiskBackend.FILE_PER_KEY, DiskEviction.FIFO)), one.disk());
             assertEquals(new GdsConfig(DISK, 5 << 20, GdsConfig.Mover.GDS, 0.95, 0.85, true, true), one.gds());
             assertFalse(one.isGdsLeftToEnvironment());
             assertEquals(new ConnectConfig.Timeouts(11, 12, 13, 14), one.timeouts());

@@ -20,14 +20,14 @@ class StoreConfigTest {
     void shouldHaveEachSettingWhereItBelongs() {
         final StoreConfig config = StoreConfig.builder().memoryBytes(1 << 20).hugePages(true).eviction(0.7, 0.3)
             .disk(Path.of("/disk"), 2 << 20).diskWatermarks(0.6, 0.5)
-            .diskBackend(DiskBackend.BUCKET).promoteOnHit(false).directIo(false).ioThreads(3)
+            .diskBackend(DiskBackend.BUCKET).diskEviction(DiskEviction.FIFO).promoteOnHit(false).directIo(false).ioThreads(3)
             .leaseMs(11).verifyDiskReads(false).putTimeoutMs(12).closeTimeoutMs(13)
             .gds(GdsConfig.NONE.withRoom(Path.of("/gds"), 3 << 20)).build();
 
         for (final StoreConfig one : List.of(config, config.toBuilder().build())) {
             assertEquals(new StoreConfig.Memory(1 << 20, true, 0.7, 0.3), one.memory());
             assertEquals(new DiskConfig(Path.of("/disk"), 2 << 20, 0.6, 0.5, false,
-                new DiskConfig.Files(false, 3, DiskBackend.BUCKET)),
+                new DiskConfig.Files(false, 3, DiskBackend.BUCKET, DiskEviction.FIFO)),
                 one.disk());
             assertEquals(new GdsConfig(Path.of("/gds"), 3 << 20, GdsConfig.Mover.GDS, 0.95, 0.85, true, true),
                 one.gds());
@@ -44,7 +44,8 @@ class StoreConfigTest {
         final StoreConfig config = StoreConfig.builder().build();
 
         assertEquals(new StoreConfig.Memory(256 << 20, false, 0.90, 0.05), config.memory());
-        assertEquals(new DiskConfig(null, 0, 0.90, 0.80, true, new DiskConfig.Files(true, 4, null)), config.disk());
+        assertEquals(new DiskConfig(null, 0, 0.90, 0.80, true, new DiskConfig.Files(true, 4, null,
+            DiskEviction.LRU)), config.disk());
         assertEquals(0, config.gds().bytes());
         assertTrue(config.isGdsLeftToEnvironment());
         assertTrue(config.toBuilder().build().isGdsLeftToEnvironment());

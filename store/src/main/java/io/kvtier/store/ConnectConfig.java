@@ -455,6 +455,17 @@ public final class ConnectConfig {
         }
 
         /**
+         * Sets which values go first when the disk has no room for more.
+         *
+         * @param order default {@link DiskEviction#LRU}.
+         * @return this.
+         */
+        public Builder diskEviction(final DiskEviction order) {
+            disk = disk.withEviction(order);
+            return this;
+        }
+
+        /**
          * Sets when and how far the disk evicts.
          *
          * @param high share above which it evicts; default 0.90.

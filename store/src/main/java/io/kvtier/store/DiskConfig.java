@@ -19,7 +19,7 @@ import java.util.Objects;
 public record DiskConfig(Path directory, long bytes, double highWatermark, double lowWatermark, boolean promoteOnHit,
                          Files files) {
     /** No disk. */
-    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, new Files(true, 4, null));
+    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, new Files(true, 4, null, DiskEviction.LRU));
 
     private static final int MAX_IO_THREADS = 256;
 
@@ -30,14 +30,16 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @param ioThreads platform threads that do blocking disk calls, 1 to 256.
      * @param backend   how values lie in them; null for what {@link DiskBackend#VARIABLE} says. A directory keeps the
      *                  one that made it.
+     * @param eviction  which of them go first.
      */
-    public record Files(boolean directIo, int ioThreads, DiskBackend backend) {
+    public record Files(boolean directIo, int ioThreads, DiskBackend backend, DiskEviction eviction) {
         /**
          * Validates.
          *
          * @throws StoreException INVALID_PARAMS, naming the setting, the value and what is allowed.
          */
         public Files {
+            Objects.requireNonNull(eviction, "eviction");
             Setting.between("ioThreads", ioThreads, 1, MAX_IO_THREADS, "1 to " + MAX_IO_THREADS);
         }
     }
@@ -99,7 +101,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withDirectIo(final boolean direct) {
-        return with(new Files(direct, files.ioThreads(), files.backend()));
+        return with(new Files(direct, files.ioThreads(), files.backend(), files.eviction()));
     }
 
     /**
@@ -109,7 +111,7 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withIoThreads(final int threads) {
-        return with(new Files(files.directIo(), threads, files.backend()));
+        return with(new Files(files.directIo(), threads, files.backend(), files.eviction()));
     }
 
     /**
@@ -119,7 +121,17 @@ public record DiskConfig(Path directory, long bytes, double highWatermark, doubl
      * @return changed settings.
      */
     public DiskConfig withBackend(final DiskBackend kind) {
-        return with(new Files(files.directIo(), files.ioThreads(), kind));
+        return with(new Files(files.directIo(), files.ioThreads(), kind, files.eviction()));
+    }
+
+    /**
+     * With another order of eviction.
+     *
+     * @param order which values go first.
+     * @return changed settings.
+     */
+    public DiskConfig withEviction(final DiskEviction order) {
+        return with(new Files(files.directIo(), files.ioThreads(), files.backend(), order));
     }
 
     private DiskConfig with(final Files use) {

@@ -245,6 +245,17 @@ public final class StoreConfig {
         }
 
         /**
+         * Sets which values go first when the disk has no room for more.
+         *
+         * @param order default {@link DiskEviction#LRU}.
+         * @return this.
+         */
+        public Builder diskEviction(final DiskEviction order) {
+            disk = disk.withEviction(order);
+            return this;
+        }
+
+        /**
          * Sets when and how far the disk tier evicts.
          *
          * @param high share above which it evicts, more than 0 and at most 1; default 0.90.

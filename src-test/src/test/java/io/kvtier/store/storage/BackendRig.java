@@ -9,6 +9,8 @@ import io.kvtier.alloc.RegionSlice;
 import io.kvtier.bindings.NativeTag;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.store.DiskBackend;
+import io.kvtier.store.DiskEviction;
+import io.kvtier.store.config.HostName;
 import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
 import io.kvtier.store.storage.StorageBackend.ReadLease;
@@ -44,11 +46,11 @@ final class BackendRig implements AutoCloseable {
 
     /** Where and how. */
     record Setup(Opening opening, Path directory, long units, double high, double low, FileOpener files,
-        boolean direct, int ioThreads) {
+        boolean direct, int ioThreads, DiskEviction eviction) {
         /** With one thread, so that the order of calls to the disk is the same every time. */
         Setup(final Opening opening, final Path directory, final long units, final double high, final double low,
             final FileOpener files, final boolean direct) {
-            this(opening, directory, units, high, low, files, direct, 1);
+            this(opening, directory, units, high, low, files, direct, 1, DiskEviction.LRU);
         }
 
         long capacity() {
@@ -56,15 +58,19 @@ final class BackendRig implements AutoCloseable {
         }
 
         Setup in(final Path other) {
-            return new Setup(opening, other, units, high, low, files, direct, ioThreads);
+            return new Setup(opening, other, units, high, low, files, direct, ioThreads, eviction);
         }
 
         Setup threads(final int count) {
-            return new Setup(opening, directory, units, high, low, files, direct, count);
+            return new Setup(opening, directory, units, high, low, files, direct, count, eviction);
         }
 
         Setup watermarks(final double highest, final double lowest) {
-            return new Setup(opening, directory, units, highest, lowest, files, direct, ioThreads);
+            return new Setup(opening, directory, units, highest, lowest, files, direct, ioThreads, eviction);
+        }
+
+        Setup evicting(final DiskEviction order) {
+            return new Setup(opening, directory, units, high, low, files, direct, ioThreads, order);
         }
 
         BackendRig open() {
@@ -95,7 +101,7 @@ final class BackendRig implements AutoCloseable {
 
     static Opening of(final DiskBackend kind) {
         return (setup, engine) -> StorageBackends.open(kind, new BackendOptions(setup.directory(), setup.capacity(),
-            setup.high(), setup.low()), engine, setup.files());
+            setup.high(), setup.low(), HostName.local(), setup.eviction()), engine, setup.files());
     }
 
     StorageBackend backend() {

@@ -33,7 +33,7 @@ class DistributedBackendTest extends StorageBackendContract {
 
     private static StorageBackend open(final BackendRig.Setup setup, final TransferEngine engine, final String host) {
         return StorageBackends.open(DiskBackend.DISTRIBUTED, new BackendOptions(setup.directory(), setup.capacity(),
-            setup.high(), setup.low(), host), engine, setup.files());
+            setup.high(), setup.low(), host, setup.eviction()), engine, setup.files());
     }
 
     private BackendRig on(final String host) {

@@ -14,6 +14,7 @@ import io.kvtier.bindings.posix.OpenMode;
 import io.kvtier.bindings.posix.PosixFile;
 import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.OpenDescriptors;
+import io.kvtier.store.DiskEviction;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.storage.StorageBackend.Item;
 import io.kvtier.store.storage.StorageBackend.Outcome;
@@ -29,6 +30,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -94,6 +96,31 @@ abstract class StorageBackendContract {
             rig.storeAll(owner, ones("w", 1));
             assertEquals(List.of("v2"), owner.evictedKeys());
             assertEquals(List.of("v0", "v1", "w0"), keys(rig.backend().stored()));
+        }
+    }
+
+    /** With FIFO neither a read is a use, nor one in memory before it came; what may not go is passed over. */
+    @Test
+    void shouldEvictInOrderOfArrivalWhenItIsTold() {
+        final List<Value> values = ones("v", 3);
+        try (BackendRig rig = setup(3).evicting(DiskEviction.FIFO).open()) {
+            final long now = System.nanoTime();
+            rig.storeUsed(owner, values.get(0), now - 1_000_000);
+            rig.storeUsed(owner, values.get(1), now - 3_000_000);
+            rig.storeUsed(owner, values.get(2), now - 2_000_000);
+            assertEquals(List.of("v0", "v1", "v2"), keys(rig.backend().stored()));
+            assertTrue(rig.has(values.get(0)), "no use");
+            rig.storeAll(owner, ones("w", 1));
+            assertEquals(List.of("v0"), owner.evictedKeys());
+            owner.allow(victim -> !victim.key().key().equals("v1"));
+            rig.storeAll(owner, ones("x", 1));
+            assertEquals(List.of("v0", "v2"), owner.evictedKeys());
+        }
+        owner.allow(victim -> true);
+        try (BackendRig rig = setup(3).evicting(DiskEviction.FIFO).open()) {
+            assertTrue(rig.has(ones("w", 1).getFirst()));
+            rig.storeAll(owner, ones("y", 2));
+            assertEquals(Set.of("v0", "v2", "v1", "w0"), Set.copyOf(owner.evictedKeys()), "x came last, before as well");
         }
     }
 

@@ -2,6 +2,7 @@ package io.kvtier.store.cli;
 
 import io.kvtier.store.ConnectConfig;
 import io.kvtier.store.DiskBackend;
+import io.kvtier.store.DiskEviction;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GdsConfig;
 import io.kvtier.store.NofConfig;
@@ -45,6 +46,11 @@ final class NodeCommand extends ClientCommand {
             + "bucket_storage_backend or file_per_key_storage_backend (default: what " + DiskBackend.VARIABLE
             + " says, else the first).")
     private DiskBackend diskBackend;
+
+    @Option(names = "--disk-eviction", paramLabel = "ORDER", converter = DiskEvictionName.class,
+        defaultValue = "lru", description = "Which values go first when the disk is full: lru (used longest ago) or "
+            + "fifo (there for longest) (default: ${DEFAULT-VALUE}).")
+    private DiskEviction diskEviction;
 
     @Option(names = "--gds-file", paramLabel = "FILE", description = "Backing file of GDS offload, an absolute path.")
     private Path gdsFile;
@@ -139,7 +145,7 @@ final class NodeCommand extends ClientCommand {
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
-            .diskBackend(diskBackend).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
+            .diskBackend(diskBackend).diskEviction(diskEviction).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
             .open(insecure);
     }
 

@@ -1,5 +1,6 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.store.DiskEviction;
 import io.kvtier.store.config.HostName;
 import java.nio.file.Path;
 
@@ -11,10 +12,12 @@ import java.nio.file.Path;
  * @param highWatermark share of the capacity above which values are evicted.
  * @param lowWatermark  share down to which they are.
  * @param host          what the host is called, which names its folder where many share the directory.
+ * @param eviction      which values go first.
  */
-public record BackendOptions(Path directory, long capacity, double highWatermark, double lowWatermark, String host) {
+public record BackendOptions(Path directory, long capacity, double highWatermark, double lowWatermark, String host,
+                             DiskEviction eviction) {
     /**
-     * On this host, as the system calls it.
+     * On this host, as the system calls it; in order of use.
      *
      * @param directory     where its files are; made when absent.
      * @param capacity      bytes for values, at least a unit.
@@ -23,10 +26,10 @@ public record BackendOptions(Path directory, long capacity, double highWatermark
      */
     public BackendOptions(final Path directory, final long capacity, final double highWatermark,
         final double lowWatermark) {
-        this(directory, capacity, highWatermark, lowWatermark, HostName.local());
+        this(directory, capacity, highWatermark, lowWatermark, HostName.local(), DiskEviction.LRU);
     }
 
     BackendOptions in(final Path own) {
-        return new BackendOptions(own, capacity, highWatermark, lowWatermark, host);
+        return new BackendOptions(own, capacity, highWatermark, lowWatermark, host, eviction);
     }
 }

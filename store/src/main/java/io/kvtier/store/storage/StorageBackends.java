@@ -110,7 +110,7 @@ public final class StorageBackends {
         final BackendOptions options, final StoreLock lock) {
         try (Closings open = new Closings()) {
             open.keep(medium, Medium::close);
-            final StoredIndex index = new StoredIndex(medium);
+            final StoredIndex index = new StoredIndex(medium, options.eviction());
             final StorageBackend backend =
                 new IndexedBackend(options, lock, medium, index, index.restore(found, space));
             open.stayOpen();

@@ -1,5 +1,6 @@
 package io.kvtier.store.storage;
 
+import io.kvtier.store.DiskEviction;
 import io.kvtier.store.ObjectKey;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,6 +23,7 @@ final class StoredIndex {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Room room;
+    private final DiskEviction eviction;
     private final Map<ObjectKey, Held> values = new HashMap<>();
     /** The same in order of use, the oldest first: one that comes is not always the youngest. */
     private final NavigableSet<Held> byUse = new TreeSet<>();
@@ -64,8 +66,15 @@ final class StoredIndex {
         }
     }
 
-    StoredIndex(final Room room) {
+    /**
+     * Empty.
+     *
+     * @param room     that values take.
+     * @param eviction what counts as a use; under FIFO only that a value comes, or may not be evicted.
+     */
+    StoredIndex(final Room room, final DiskEviction eviction) {
         this.room = room;
+        this.eviction = eviction;
     }
 
     /** Takes in what a log says, oldest first; of several values of one key, or on one range, the youngest stays. */
@@ -105,7 +114,7 @@ final class StoredIndex {
                 takeOut(before);
                 retire(before);
             }
-            place(published, usedNanos);
+            place(published, eviction == DiskEviction.FIFO ? System.nanoTime() : usedNanos);
         } finally {
             lock.unlock();
         }
@@ -120,7 +129,9 @@ final class StoredIndex {
                 return null;
             }
             held.readers++;
-            used(held);
+            if (eviction == DiskEviction.LRU) {
+                used(held);
+            }
             return held;
         } finally {
             lock.unlock();
