@@ -21,12 +21,14 @@ import io.kvtier.store.protocol.DiskCommand.KeyFileDrops;
 import io.kvtier.store.protocol.DiskCommand.KeyFileResult;
 import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.ObjectCommand;
+import io.kvtier.store.protocol.WorkKind;
 import io.kvtier.store.replica.KeyFolder;
 import io.kvtier.store.replica.Replica;
 import io.kvtier.store.replica.ReplicaDescriptor;
 import io.kvtier.store.replica.ReplicaType;
 import io.kvtier.store.snapshot.Snapshot;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
@@ -214,6 +216,24 @@ class KeyFileReplicasTest {
         assertEquals(List.of(), drops(BOB, 0).paths());
     }
 
+    /** One of them may hang: each that goes is told to another one. */
+    @Test
+    void shouldTellOneAfterTheOtherOfDrops() {
+        final int bit = WorkKind.KEY_FILES.bit();
+        for (final String key : List.of("a", "b", "c")) {
+            stored(key);
+        }
+        rig.announced(ALICE);
+        rig.announced(BOB);
+        final List<UUID> told = new ArrayList<>();
+        for (final String key : List.of("a", "b", "c")) {
+            rig.remove(key, true);
+            told.add(rig.announced(ALICE) == bit ? ALICE : BOB);
+        }
+        assertEquals(told.get(0), told.get(2));
+        assertNotEquals(told.get(0), told.get(1));
+    }
+
     @Test
     void shouldStayWhenMemoryGoes() {
         stored("k");
@@ -252,7 +272,7 @@ class KeyFileReplicasTest {
         assertEquals(0, rig.stats().heldReplicas());
     }
 
-    /** Half of the 128 units of memory may wait for files: values beyond that get none. */
+    /** Half of each client's 64 units of memory may wait for files: values beyond that get none. */
     @Test
     void shouldLeaveHalfOfTheMemoryToOthers() {
         for (int i = 0; i < 48; i++) {
@@ -261,8 +281,11 @@ class KeyFileReplicasTest {
         for (int i = 0; i < 48; i++) {
             rig.put(BOB, "b" + i, UNIT, PutOptions.DEFAULT.withPreferredSegments("bob"));
         }
-        assertEquals(48, tasks(ALICE).size());
-        assertEquals(16, tasks(BOB).size());
+        assertEquals(32, tasks(ALICE).size());
+        assertEquals(32, tasks(BOB).size());
+        tasks(ALICE).forEach(task -> written(ALICE, task, KeyFileResult.WRITTEN));
+        rig.put(ALICE, "c", UNIT, IN_ALICE);
+        assertEquals(1, tasks(ALICE).size(), "it has been given back");
     }
 
     @Test

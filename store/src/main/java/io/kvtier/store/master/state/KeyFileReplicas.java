@@ -30,8 +30,8 @@ final class KeyFileReplicas {
     private final MasterSettings.FileReplicas settings;
     private final ObjectCatalogue catalogue;
     private final Effects effects;
-    /** Who has the folder, oldest first, with the bytes of its file system. */
-    private final Map<UUID, Long> mounted = new LinkedHashMap<>();
+    /** Who has the folder, with the bytes of its file system; the one that was told of something longest ago first. */
+    private final SequencedMap<UUID, Long> mounted = new LinkedHashMap<>();
     /** Replicas, oldest first. */
     private final SequencedMap<String, StoredVersion> stored = new LinkedHashMap<>();
     /** Files that are being written, with the bytes they get. */
@@ -173,17 +173,14 @@ final class KeyFileReplicas {
         }
     }
 
+    /** One client after the other: a mount that hangs on one of them must not keep files from being deleted. */
     private void announce() {
-        if (mounted.isEmpty()) {
-            return;
-        }
-        final UUID first = mounted.keySet().iterator().next();
-        if (!drops.isEmpty()) {
-            effects.workQueued(first, WorkKind.KEY_FILES);
-        }
-        if (!swept && sweeper == null) {
-            sweeper = first;
-            effects.workQueued(first, WorkKind.KEY_FILES);
+        final boolean sweep = !swept && sweeper == null;
+        if (!mounted.isEmpty() && (sweep || !drops.isEmpty())) {
+            final Map.Entry<UUID, Long> next = mounted.pollFirstEntry();
+            mounted.put(next.getKey(), next.getValue());
+            sweeper = sweep ? next.getKey() : sweeper;
+            effects.workQueued(next.getKey(), WorkKind.KEY_FILES);
         }
     }
 

@@ -11,6 +11,7 @@ import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +23,7 @@ import java.util.UUID;
  * Then the file is deleted, unless the replica is complete: by the client that hears that it is late, too.
  */
 final class KeyFileWrites {
-    /** What waits to be written keeps at most this part of all memory from being evicted. */
+    /** What waits to be written keeps at most this part of a segment from being evicted. */
     private static final int MEMORY_PART = 2;
     /** What a file system that is full loses at once of what lies in it. */
     private static final int PART_OF_FULL = 20;
@@ -36,7 +37,8 @@ final class KeyFileWrites {
     private final long releaseMs;
     /** By task, in the order in which they were queued. */
     private final Map<Long, Write> writes = new LinkedHashMap<>();
-    private long heldBytes;
+    /** By who is to write them; none is 0. */
+    private final Map<UUID, Long> heldBytes = new HashMap<>();
 
     private record Write(UUID clientId, PlacedReplica source, KeyFileTask task, long queuedMs) {
     }
@@ -82,7 +84,8 @@ final class KeyFileWrites {
             source = source.sibling();
         }
         if (source == null
-            || heldBytes + source.allocated() > tiers.segments().capacity(Medium.MEMORY) / MEMORY_PART
+            || heldBytes.getOrDefault(source.segment().clientId(), 0L) + source.allocated()
+                > source.segment().capacity() / MEMORY_PART
             || !makeRoom(files.missing(entry.record().size()), nowMs)) {
             return;
         }
@@ -95,7 +98,7 @@ final class KeyFileWrites {
         final KeyFileTask task = new KeyFileTask(tiers.catalogue().nextReplicaId(), entry.key(),
             entry.record().version(), source.memory(), path);
         tiers.memory().hold(source);
-        heldBytes += source.allocated();
+        heldBytes.merge(writer, source.allocated(), Long::sum);
         writes.put(task.replicaId(), new Write(writer, source, task, nowMs));
         effects.workQueued(writer, WorkKind.KEY_FILES);
     }
@@ -184,7 +187,8 @@ final class KeyFileWrites {
 
     private void end(final Write write, final long nowMs) {
         writes.remove(write.task().replicaId());
-        heldBytes -= write.source().allocated();
+        heldBytes.computeIfPresent(write.clientId(), (client, bytes) ->
+            bytes == write.source().allocated() ? null : bytes - write.source().allocated());
         tiers.memory().release(write.source(), nowMs);
         if (!write.source().isHeld()) {
             effects.spaceFreed();
