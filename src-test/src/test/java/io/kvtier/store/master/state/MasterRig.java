@@ -112,7 +112,13 @@ final class MasterRig implements AutoCloseable {
 
     /** Another master, of the next term, that has restored a snapshot. */
     static MasterRig restored(final MasterSettings settings, final Snapshot snapshot, final long waitMs) {
-        final MasterRig rig = new MasterRig(settings, snapshot.head().term() + 1, 1_000_000);
+        return restored(settings, snapshot, waitMs, snapshot.head().term() + 1);
+    }
+
+    /** Another master, of a term beyond all before, that has restored a snapshot. */
+    static MasterRig restored(final MasterSettings settings, final Snapshot snapshot, final long waitMs,
+        final long term) {
+        final MasterRig rig = new MasterRig(settings, term, 1_000_000);
         rig.state.restore(snapshot, rig.nowMs, waitMs);
         return rig;
     }
