@@ -178,6 +178,34 @@ class KeyFileReplicasTest {
         assertEquals(List.of(ReplicaType.MEMORY), types(rig, "k"));
     }
 
+    /** A put ends twice, in memory and on a device: between them the file failed, and may be deleted at any time now. */
+    @Test
+    void shouldNotGiveAFileAgainThatIsToBeDeleted() {
+        rig.nof(BOB, "device", 64 * UNIT);
+        final long version = rig.started(ALICE, "k", UNIT, IN_ALICE.withNofReplicas(1)).version();
+        assertEquals(Ack.OK, rig.end(ALICE, "k", version, ObjectCommand.Scope.MEMORY));
+        final KeyFileTask task = tasks(ALICE).getFirst();
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.FAILED));
+        assertEquals(Ack.OK, rig.end(ALICE, "k", version, ObjectCommand.Scope.NOF));
+        assertEquals(List.of(), tasks(ALICE));
+        assertEquals(List.of(task.filePath()), drops(ALICE, 0).paths());
+    }
+
+    /** What was read there while it was taken back is not known. */
+    @Test
+    void shouldNotTakeAFileOfMemoryThatIsGone() {
+        final UUID segment = rig.memory(CAROL, "carol", 64 * UNIT);
+        assertEquals(Ack.OK, mount(rig, CAROL, 0));
+        rig.put(CAROL, "k", UNIT, PutOptions.DEFAULT.withPreferredSegments("carol").withReplicas(1));
+        final KeyFileTask task = tasks(CAROL).getFirst();
+        rig.disk(BOB);
+        assertTrue(rig.adopt(BOB, "k", rig.query("k").version(), UNIT), "it is still an object");
+        assertEquals(Ack.OK, rig.unmount(CAROL, segment, 0));
+        assertEquals(Ack.STALE, written(CAROL, task, KeyFileResult.WRITTEN));
+        assertEquals(List.of(ReplicaType.LOCAL_DISK), types(rig, "k"));
+        assertEquals(List.of(task.filePath()), drops(ALICE, 0).paths());
+    }
+
     @Test
     void shouldDropWhatWasRemovedWhileItWasWritten() {
         final KeyFileTask task = put("k");
