@@ -88,6 +88,9 @@ final class Auditor {
             case DiskCommand.FetchOffloads ignored ->
                 ((List<?>) reply).forEach(task -> fetched((OffloadTask) task, nowMs));
             case DiskCommand.OffloadDone done -> ended("an offload", done.task().replicaId());
+            case DiskCommand.FetchKeyFiles ignored ->
+                ((List<?>) reply).forEach(task -> fetched((DiskCommand.KeyFileTask) task, nowMs));
+            case DiskCommand.KeyFileWritten done -> ended("a file", done.replicaId());
             default -> {
                 // Gives nobody a range.
             }
@@ -151,6 +154,15 @@ final class Auditor {
         if (there.stream().noneMatch(claim -> claim.why().equals("an offload") && claim.owner() == task.replicaId())) {
             there.add(new Claim("an offload", task.replicaId(), range.offset(), range.offset() + range.size(),
                 fetched.computeIfAbsent(task.replicaId(), id -> nowMs) + Times.RELEASE));
+        }
+    }
+
+    private void fetched(final DiskCommand.KeyFileTask task, final long nowMs) {
+        final ReplicaDescriptor.Memory range = task.source();
+        final List<Claim> there = claims.computeIfAbsent(range.segment().segmentId(), id -> new ArrayList<>());
+        if (there.stream().noneMatch(claim -> claim.why().equals("a file") && claim.owner() == task.replicaId())) {
+            there.add(new Claim("a file", task.replicaId(), range.offset(), range.offset() + range.size(),
+                fetched.computeIfAbsent(task.replicaId(), id -> nowMs)));
         }
     }
 
@@ -225,6 +237,10 @@ final class Auditor {
                     }
                     case ReplicaDescriptor.DistributedDisk ignored -> {
                         // Has an auditor of its own.
+                    }
+                    case ReplicaDescriptor.Disk place -> {
+                        world.folder().check(key, object.version(), place);
+                        diskReplicas++;
                     }
                     default -> diskReplicas++;
                 }

@@ -71,7 +71,21 @@ final class GetFlow {
             case ReplicaDescriptor.Gds place when place.ownerClientId().equals(client.id()) -> readOwnFile(place);
             case ReplicaDescriptor.Gds place -> readOthersFile(place);
             case ReplicaDescriptor.DistributedDisk place when client.pages().isReadable() -> readShared(place);
+            case ReplicaDescriptor.Disk place -> client.later(client.thinkUs(), () -> readFolder(place));
             default -> failOver();
+        }
+    }
+
+    /** Nobody else would find better bytes there than those that are gone or wrong. */
+    private void readFolder(final ReplicaDescriptor.Disk place) {
+        final long[] read = world.folder().read(place.filePath());
+        if (read == null || History.checksum(read) != object.checksum()) {
+            world.tally().count(Kind.FOLDER_READS_FOUND_WRONG);
+            world.network().call(client, new ObjectCommand.ReplicaUnreadable(key, object.version(), replica.id()), 2,
+                answer -> failOver());
+        } else {
+            units = read;
+            accept(Kind.READS_OF_FOLDER);
         }
     }
 

@@ -43,6 +43,7 @@ final class SimulatedClient {
     private final SimulatedDisk disk;
     private final FileOwner files;
     private final PageTier pages;
+    private final FolderTier folder;
     private final List<Late> backlog = new ArrayList<>();
     private final List<long[]> memory = new ArrayList<>();
     /** What others reach, by the segment's id; own writers and readers come this way too. */
@@ -76,6 +77,7 @@ final class SimulatedClient {
         disk = new SimulatedDisk(world, this);
         files = new FileOwner(world, this);
         pages = new PageTier(world, this, world.hasPages() && !world.timeline().oneIn(4));
+        folder = new FolderTier(world, this);
     }
 
     World world() {
@@ -106,6 +108,11 @@ final class SimulatedClient {
     /** Its part in the files that all clients mount. */
     PageTier pages() {
         return pages;
+    }
+
+    /** Its part in the folder of values with files of their own. */
+    FolderTier folder() {
+        return folder;
     }
 
     /** Which life of the process this is. */
@@ -180,6 +187,7 @@ final class SimulatedClient {
         disk.start();
         files.start();
         pages.start();
+        folder.start();
     }
 
     void kill() {
@@ -317,6 +325,7 @@ final class SimulatedClient {
         disk.lent(of);
         files.lent(of);
         pages.lent(of);
+        folder.lent(of);
         if (returning == null) {
             returned();
         } else {

@@ -95,6 +95,9 @@ final class SimulatedMaster implements AutoCloseable {
         if (snapshots != null) {
             snapshots.takeOf(this, state.snapshots());
         }
+        if (world.folder() != null) {
+            world.folder().masterStarted();
+        }
         tick(term);
     }
 

@@ -3,6 +3,7 @@ package io.kvtier.store.simulation;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.config.MasterSettings.Eviction;
+import io.kvtier.store.config.MasterSettings.FileReplicas;
 import io.kvtier.store.config.MasterSettings.Liveness;
 import io.kvtier.store.config.MasterSettings.Pages;
 import io.kvtier.store.config.MasterSettings.Pins;
@@ -61,7 +62,12 @@ final class Simulation {
         final Strategy[] strategies = Strategy.values();
         return new MasterSettings(new Eviction(0.9, 0.2, 0.9, 0.2, true), Times.LEASE, true, Times.DISK_RETRY,
             new Liveness(Times.TTL, Times.DISCARD, Times.RELEASE, 3), Pins.DEFAULT, Tasks.DEFAULT, false,
-            strategies[Math.floorMod(seed, strategies.length)]).withPages(pages(seed));
+            strategies[Math.floorMod(seed, strategies.length)]).withPages(pages(seed)).withFiles(folder(seed));
+    }
+
+    /** In one of three seeds values get files of their own. */
+    private static FileReplicas folder(final long seed) {
+        return seed % 3 == 1 ? new FileReplicas(ValueFolder.FOLDER, ValueFolder.QUOTA, true) : FileReplicas.NONE;
     }
 
     /** Without page mode in one of five seeds: there each client's own disk is filled. */
@@ -89,9 +95,11 @@ final class Simulation {
         world.clients().forEach(client -> world.keys().forEach(key -> new GetFlow(client, key, () -> { }).start()));
         until(Times.TTL);
         world.clients().forEach(this::checkFile);
+        checkFolder();
         removeAll();
         until(REST_MS);
         checkEmpty();
+        checkFolder();
     }
 
     private void until(final long forMs) {
@@ -210,6 +218,12 @@ final class Simulation {
         if (!owned.equals(known)) {
             throw new Violation("when nothing is under way, " + client.name() + " has in its file " + owned
                 + ", and the master " + known);
+        }
+    }
+
+    private void checkFolder() {
+        if (world.folder() != null) {
+            world.folder().checkAtRest();
         }
     }
 

@@ -32,6 +32,7 @@ final class World implements AutoCloseable {
     private final List<SimulatedFile> files = new ArrayList<>();
     private final Map<UUID, Lent> lent = new HashMap<>();
     private final SharedFiles shared;
+    private final ValueFolder folder;
     private final SimulatedSnapshots snapshots;
     private final boolean pages;
     private final SimulatedMaster master;
@@ -50,6 +51,7 @@ final class World implements AutoCloseable {
         }
         pages = settings.pages().isOn();
         shared = new SharedFiles(this, timeline.oneIn(2));
+        folder = settings.files().folder().isOn() ? new ValueFolder(this) : null;
         // A cluster without them loses all that its master knew.
         snapshots = timeline.oneIn(3) ? null : new SimulatedSnapshots(this);
         master = new SimulatedMaster(this, settings);
@@ -106,6 +108,11 @@ final class World implements AutoCloseable {
         return shared;
     }
 
+    /** Where values have files of their own; null when they have none. */
+    ValueFolder folder() {
+        return folder;
+    }
+
     /** Of the master; null when none are taken. */
     SimulatedSnapshots snapshots() {
         return snapshots;
@@ -153,8 +160,8 @@ final class World implements AutoCloseable {
                 case GDS_DROPS -> client.files()::wake;
                 case PROMOTIONS -> client.pages()::wake;
                 case DISK_PROMOTIONS -> client.disk()::promote;
-                // Nobody has a folder for files of single values here.
-                case OFFLOADS, DROPS, TASKS, KEY_FILES -> client.disk()::wake;
+                case KEY_FILES -> client.folder()::wake;
+                case OFFLOADS, DROPS, TASKS -> client.disk()::wake;
             });
         }
     }

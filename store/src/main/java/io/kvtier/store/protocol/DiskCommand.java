@@ -237,14 +237,16 @@ public sealed interface DiskCommand<R> extends Command<R> {
     }
 
     /**
-     * Ends a write. STALE says that the file is to be deleted.
+     * Ends a write. STALE says that the file is to be deleted; repeated after an answer that was lost, it is answered
+     * as the first time while the replica is there.
      *
      * @param clientId  the client.
-     * @param replicaId of the task.
+     * @param value     the task's object and version.
+     * @param replicaId of the task, and from then on of the replica.
      * @param result    how it has ended.
      * @param checksum  XXH64 of the value where it is.
      */
-    record KeyFileWritten(UUID clientId, long replicaId, KeyFileResult result, long checksum)
+    record KeyFileWritten(UUID clientId, StoredVersion value, long replicaId, KeyFileResult result, long checksum)
         implements DiskCommand<Ack> {
     }
 

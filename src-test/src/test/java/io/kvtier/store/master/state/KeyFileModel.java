@@ -153,7 +153,8 @@ final class KeyFileModel implements AutoCloseable {
     }
 
     private void answer(final UUID client, final KeyFileTask task, final KeyFileResult result) {
-        final Ack ack = rig.apply(new DiskCommand.KeyFileWritten(client, task.replicaId(), result, SUM));
+        final Ack ack = rig.apply(new DiskCommand.KeyFileWritten(client,
+            new DiskCommand.StoredVersion(task.key(), task.version()), task.replicaId(), result, SUM));
         if (ack == Ack.STALE && result == KeyFileResult.WRITTEN) {
             gone(task.filePath());
         }

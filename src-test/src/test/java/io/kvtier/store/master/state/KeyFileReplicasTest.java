@@ -78,7 +78,8 @@ class KeyFileReplicasTest {
     }
 
     private Ack written(final UUID client, final KeyFileTask task, final KeyFileResult result) {
-        return rig.apply(new DiskCommand.KeyFileWritten(client, task.replicaId(), result, SUM));
+        return rig.apply(new DiskCommand.KeyFileWritten(client,
+            new DiskCommand.StoredVersion(task.key(), task.version()), task.replicaId(), result, SUM));
     }
 
     private KeyFileDrops drops(final UUID client, final long done) {
@@ -125,7 +126,10 @@ class KeyFileReplicasTest {
         assertEquals(0, rig.stats().heldReplicas());
         assertEquals(1, rig.stats().diskReplicas());
         assertEquals(UNIT, rig.stats().diskUsed());
-        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN), "it has ended");
+        assertEquals(Ack.OK, written(ALICE, task, KeyFileResult.WRITTEN), "the answer may have been lost");
+        assertEquals(List.of(), drops(ALICE, 0).paths());
+        rig.remove("k", true);
+        assertEquals(Ack.STALE, written(ALICE, task, KeyFileResult.WRITTEN), "it has gone since");
     }
 
     /** A hash and a version, in a folder by the first two digits: nothing of the key gets into a path. */

@@ -55,7 +55,8 @@ class KeyFileRoomTest {
     }
 
     private Ack end(final KeyFileTask task, final KeyFileResult result) {
-        return rig.apply(new DiskCommand.KeyFileWritten(ALICE, task.replicaId(), result, SUM));
+        return rig.apply(new DiskCommand.KeyFileWritten(ALICE,
+            new DiskCommand.StoredVersion(task.key(), task.version()), task.replicaId(), result, SUM));
     }
 
     private String store(final String key) {
@@ -145,7 +146,8 @@ class KeyFileRoomTest {
             rig.put(BOB, key, UNIT, PutOptions.DEFAULT.withPreferredSegments("bob").withHardPin(key.equals("pinned")));
             final KeyFileTask task = rig.apply(new DiskCommand.FetchKeyFiles(BOB, 1)).getFirst();
             files.add(task.filePath());
-            assertEquals(Ack.OK, rig.apply(new DiskCommand.KeyFileWritten(BOB, task.replicaId(),
+            assertEquals(Ack.OK, rig.apply(new DiskCommand.KeyFileWritten(BOB,
+            new DiskCommand.StoredVersion(task.key(), task.version()), task.replicaId(),
                 KeyFileResult.WRITTEN, SUM)));
         }
         rig.silence(BOB);

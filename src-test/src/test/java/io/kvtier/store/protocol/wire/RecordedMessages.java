@@ -448,8 +448,8 @@ final class RecordedMessages {
             List.of(new KeyFileTask(11, K1, 3, LENT, "/m/c/a")),
             "91 91 96 0b a0 a26b31 03 95 92 ff cd012c b473686d3a2f2f2f61207463703a2f2f683a312f61 cd1000"
             + "ce00011170 c41007070707070707070707070707070707 a62f6d2f632f61");
-        row(77, new KeyFileWritten(CLIENT, 11, KeyFileResult.NO_ROOM, -9),
-            "94 92 01 02 0b 02 f7",
+        row(77, new KeyFileWritten(CLIENT, new StoredVersion(K1, 3), 11, KeyFileResult.NO_ROOM, -9),
+            "97 92 01 02 a0 a26b31 03 0b 02 f7",
             Ack.OK,
             "91 00");
         row(78, new FetchKeyFileDrops(CLIENT, 32, 200),

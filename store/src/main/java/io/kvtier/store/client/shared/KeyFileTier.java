@@ -21,6 +21,7 @@ import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
 import io.kvtier.store.protocol.DiskCommand.MountKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.QueryKeyFolder;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.DiskCommand.UnmountKeyFiles;
 import io.kvtier.store.protocol.Master;
 import io.kvtier.store.protocol.ObjectCommand.ReplicaUnreadable;
@@ -217,7 +218,8 @@ public final class KeyFileTier implements AutoCloseable {
             notes.warn("a file of a single value could not be written", () -> task.key() + " ("
                 + task.source().size() + " bytes): " + e.getMessage());
         }
-        final Ack ack = master.apply(new KeyFileWritten(clientId, task.replicaId(), result, checksum));
+        final Ack ack = master.apply(new KeyFileWritten(clientId,
+            new StoredVersion(task.key(), task.version()), task.replicaId(), result, checksum));
         if (result == KeyFileResult.WRITTEN && ack == Ack.STALE) {
             files.delete(Path.of(task.filePath()));
         }

@@ -143,11 +143,11 @@ final class KeyFileReplicas {
     }
 
     /** A value's file is durable: it is a replica. */
-    void stored(final ObjectEntry entry, final String path, final long checksum) {
+    void stored(final ObjectEntry entry, final long replicaId, final String path, final long checksum) {
         ended(path);
         stored.put(path, new StoredVersion(entry.key(), entry.record().version()));
         catalogue.replace(entry, entry.record().withChecksum(checksum));
-        catalogue.addReplica(entry, new Replica(catalogue.nextReplicaId(), ReplicaStatus.COMPLETE,
+        catalogue.addReplica(entry, new Replica(replicaId, ReplicaStatus.COMPLETE,
             new ReplicaDescriptor.Disk(path, entry.record().size())));
         used += entry.record().size();
     }

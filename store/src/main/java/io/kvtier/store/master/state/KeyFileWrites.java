@@ -10,6 +10,7 @@ import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.SegmentCommand.Medium;
 import io.kvtier.store.protocol.WorkKind;
+import io.kvtier.store.replica.Replica;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -138,11 +139,13 @@ final class KeyFileWrites {
 
     /** A write has ended; STALE when its file is to go. */
     Ack written(final DiskCommand.KeyFileWritten done, final long nowMs) {
+        final ObjectEntry entry = tiers.catalogue().find(done.value().key(), done.value().version());
         final Write write = writes.get(done.replicaId());
         if (write == null || !write.clientId().equals(done.clientId())) {
-            return Ack.STALE;
+            final Replica there = entry == null ? null : KeyFileReplicas.of(entry);
+            // The answer to the same word was lost: the file is the replica's.
+            return there != null && there.id() == done.replicaId() ? Ack.OK : Ack.STALE;
         }
-        final ObjectEntry entry = tiers.catalogue().find(write.task().key(), write.task().version());
         // Memory that was lost while it was read may have had anything in it.
         final boolean wanted = done.result() == KeyFileResult.WRITTEN && entry != null
             && entry == write.source().owner() && write.source().segment().isReadable() && tiers.isReadable(entry)
@@ -158,7 +161,7 @@ final class KeyFileWrites {
             return Ack.STALE;
         }
         end(write, nowMs);
-        files.stored(entry, write.task().filePath(), done.checksum());
+        files.stored(entry, done.replicaId(), write.task().filePath(), done.checksum());
         return Ack.OK;
     }
 

@@ -308,7 +308,8 @@ public final class MasterState implements StateMachine {
                 final ObjectEntry entry = tiers.disk().entryFor(new DiskReplicas.Offer(PageSpace.NOBODY, object.key(),
                     object.version(), file.objectSize(), true, object.checksum()));
                 if (entry != null && KeyFileReplicas.of(entry) == null) {
-                    tiers.disk().files().stored(entry, file.filePath(), object.checksum());
+                    tiers.disk().files().stored(entry, catalogue.nextReplicaId(), file.filePath(),
+                        object.checksum());
                 }
             }
         }

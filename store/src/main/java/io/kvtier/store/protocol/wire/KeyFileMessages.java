@@ -8,6 +8,7 @@ import io.kvtier.store.protocol.DiskCommand.KeyFileTask;
 import io.kvtier.store.protocol.DiskCommand.KeyFileWritten;
 import io.kvtier.store.protocol.DiskCommand.MountKeyFiles;
 import io.kvtier.store.protocol.DiskCommand.QueryKeyFolder;
+import io.kvtier.store.protocol.DiskCommand.StoredVersion;
 import io.kvtier.store.protocol.DiskCommand.UnmountKeyFiles;
 import io.kvtier.store.protocol.wire.Method.Message;
 import io.kvtier.store.replica.ReplicaDescriptor;
@@ -30,9 +31,9 @@ final class KeyFileMessages {
                 d -> new UnmountKeyFiles(d.uuid())), CommonMessages.ACK),
             Method.of(76, FetchKeyFiles.class, true, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
                 .number(fetch.max()), d -> new FetchKeyFiles(d.uuid(), d.count(Integer.MAX_VALUE))), tasks()),
-            Method.of(77, KeyFileWritten.class, true, Message.of((e, done) -> e.array(4).uuid(done.clientId())
-                .number(done.replicaId()).number(Numbers.KEY_FILE_RESULT.number(done.result())).number(done.checksum()),
-                d -> new KeyFileWritten(d.uuid(), d.number(), Numbers.KEY_FILE_RESULT.constant(d.number()),
+            Method.of(77, KeyFileWritten.class, true, Message.of((e, done) -> e.array(7).uuid(done.clientId())
+                .key(done.value().key()).number(done.value().version()).number(done.replicaId()).number(Numbers.KEY_FILE_RESULT.number(done.result())).number(done.checksum()),
+                d -> new KeyFileWritten(d.uuid(), new StoredVersion(d.key(), d.number()), d.number(), Numbers.KEY_FILE_RESULT.constant(d.number()),
                     d.number())),
                 CommonMessages.ACK),
             Method.of(78, FetchKeyFileDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
