@@ -105,7 +105,7 @@ final class FolderTier {
             return;
         }
         final KeyFileTask task = tasks.get(number);
-        world.folder().begin(task.filePath());
+        world.folder().begin(task.filePath(), isGivenUp(task));
         copy(task, new long[(int) (task.source().size() / SimulatedClient.UNIT)], 0,
             () -> write(tasks, number + 1));
     }

@@ -25,7 +25,7 @@ final class ValueFolder {
     private final Map<String, long[]> files = new TreeMap<>();
     /** Written under another name. */
     private final Set<String> begun = new TreeSet<>();
-    /** Given their names when the master that lived then had given the write up: only their writers will know. */
+    /** Begun, or given their names, when the master of then had given the write up: only their writers will know. */
     private final Set<String> late = new TreeSet<>();
     private final Set<String> deleted = new TreeSet<>();
 
@@ -33,8 +33,11 @@ final class ValueFolder {
         this.world = world;
     }
 
-    void begin(final String path) {
+    void begin(final String path, final boolean givenUp) {
         begun.add(path);
+        if (givenUp) {
+            late.add(path);
+        }
     }
 
     /** A file has its name; false when somebody has deleted what was written. */
