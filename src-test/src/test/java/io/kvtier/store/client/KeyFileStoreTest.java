@@ -3,6 +3,7 @@ package io.kvtier.store.client;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.posix.Errno;
@@ -12,11 +13,13 @@ import io.kvtier.kit.LeakCheck;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.ValueInfo;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.replica.KeyFolder;
@@ -294,5 +297,34 @@ class KeyFileStoreTest {
         assertEquals(0, writer.masterStats().heldReplicas());
         assertFalse(Files.exists(root), "what is to be mounted is not made");
         Files.createDirectory(root);
+    }
+
+    /** The file system does not answer: the client is closed all the same, and its memory stays until it does. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 50})
+    void shouldKeepItsMemoryWhileAFileIsWritten(final long closeMs) throws Exception {
+        final Faults faults = new Faults();
+        final ConnectedStore writer =
+            cluster.join(config -> config.memoryBytes(16 << 20).closeTimeoutMs(closeMs), faults);
+        try (Faults.Gate gate = faults.blockNext(Call.SYNC)) {
+            put(writer, KEY, VALUE);
+            gate.awaitEntered();
+            for (int i = 0; i < 2; i++) {
+                final StoreException refusal = assertThrows(StoreException.class, writer::close);
+                assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, refusal.code());
+                assertTrue(refusal.getMessage().contains("closing again tries again"), refusal::getMessage);
+            }
+        }
+        Threads.awaitUntil(() -> {
+            try {
+                writer.close();
+                return true;
+            } catch (final StoreException e) {
+                return false;
+            }
+        }, () -> "the file is written, and it still waits for it");
+        // It came too late: the master had heard that its writer leaves.
+        awaitFiles(0);
+        assertFalse(cluster.join(config -> config).exists(KEY));
     }
 }

@@ -50,6 +50,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class KeyFileTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(KeyFileTier.class.getName());
     private static final int STEP = 32;
+    /** A thread that has nothing to do takes a moment to end; 0 would be for ever. */
+    private static final long LEAST_JOIN_MS = 100;
 
     private final UUID clientId;
     private final Master master;
@@ -134,7 +136,7 @@ public final class KeyFileTier implements AutoCloseable {
         stopping = true;
         work.wake();
         try {
-            thread.join(closeTimeoutMs);
+            thread.join(Math.max(LEAST_JOIN_MS, closeTimeoutMs));
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         }
