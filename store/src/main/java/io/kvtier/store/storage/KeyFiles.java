@@ -14,7 +14,9 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -79,6 +81,13 @@ public final class KeyFiles {
      * @return why it will not do on this host, in words; null when it will.
      */
     public static String problem(final Path folder) {
+        try {
+            Files.readAttributes(folder, BasicFileAttributes.class);
+        } catch (final NoSuchFileException e) {
+            return folder + " is not there";
+        } catch (final IOException e) {
+            return folder + " cannot be looked at: " + e.getMessage();
+        }
         return Files.isDirectory(folder) && Files.isWritable(folder) ? null
             : folder + " is no folder that this process may write to";
     }
