@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files of single values on a machine whose power fails: what was written is there, and whole whatever has its name. */
+/** Files of single values on a machine whose power fails: what was written is there, and what has its name is whole. */
 @ExtendWith(LeakCheck.class)
 class KeyFilesPowerLossTest {
     private static final int SEEDS = 8;

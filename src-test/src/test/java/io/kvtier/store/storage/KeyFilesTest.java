@@ -190,7 +190,7 @@ class KeyFilesTest {
         assertEquals(List.of(), names(root));
     }
 
-    /** A mount that is gone leaves the folder behind it: nothing is put there, and nothing is deleted from elsewhere. */
+    /** A mount that is gone leaves the folder behind it: nothing is put there, and nothing counts as deleted. */
     @Test
     void shouldNotMakeWhatWasMounted() {
         final KeyFiles files = new KeyFiles(FileOpener.POSIX);

@@ -26,8 +26,8 @@ import java.util.regex.Pattern;
  * Files of single values on a file system that several hosts mount. Each has a value's bytes and nothing else, and gets
  * its name when they are durable; the name is never given to another value.
  *
- * <p>The folder that they are in is made once, and never by a write: where it is gone, its file system is most likely not
- * mounted any more, and what is behind it belongs to this host alone.
+ * <p>The folder that they are in is made once, and never by a write: where it is gone, its file system is most likely
+ * not mounted any more, and what is behind it belongs to this host alone.
  *
  * <p><b>Threading:</b> {@link #write} by one thread at a time, all else by any; nobody writes or deletes a file that
  * another thread writes. <b>Blocking:</b> on the file system, without a time limit.
