@@ -11,9 +11,11 @@ import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.ReferenceXxh64;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.ConnectConfig;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.ValueInfo;
 import io.kvtier.store.client.engine.StoreHooks;
 import io.kvtier.store.replica.ReplicaType;
@@ -87,9 +89,20 @@ class KeyFileKillTest {
                 while (System.in.available() == 0) {
                     final int size = 1 + random.nextInt(most);
                     out.println("put " + number + ' ' + size + " .");
-                    store.put(key(number), PutOptions.DEFAULT.withPreferredSegments(name),
-                        MemorySegment.ofArray(PatternBytes.of(number, size)));
+                    put(store, name, number, size);
                     number++;
+                }
+            }
+        }
+
+        private static void put(final ConnectedStore store, final String segment, final int number, final int size) {
+            try {
+                store.put(key(number), PutOptions.DEFAULT.withPreferredSegments(segment),
+                    MemorySegment.ofArray(PatternBytes.of(number, size)));
+            } catch (final StoreException e) {
+                // It stood still meanwhile, for too long.
+                if (e.code() != ErrorCode.INVALID_WRITE) {
+                    throw e;
                 }
             }
         }

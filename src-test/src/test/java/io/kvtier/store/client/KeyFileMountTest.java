@@ -2,7 +2,6 @@ package io.kvtier.store.client;
 
 import static io.kvtier.store.client.SharedDiskNodes.PAGE;
 import static io.kvtier.store.client.SharedDiskNodes.SIZES;
-import static io.kvtier.store.client.SharedDiskNodes.assertSame;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvtier.kit.SharedMounts;

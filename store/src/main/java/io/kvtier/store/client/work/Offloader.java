@@ -50,9 +50,9 @@ import org.agrona.CloseHelper;
  */
 public final class Offloader implements AutoCloseable {
     /** What is fetched at once. */
+    private static final long BATCH_BYTES = 32L << 20;
     /** A thread that has nothing to do takes a moment to end; 0 would be for ever. */
     private static final long LEAST_JOIN_MS = 100;
-    private static final long BATCH_BYTES = 32L << 20;
     /** A part of a batch shares one fdatasync of the data and one of the log; its memory comes free together. */
     private static final long PART_BYTES = 8L << 20;
     /** What has not been used for longer, or nobody knows since when, is as old as anything. */
