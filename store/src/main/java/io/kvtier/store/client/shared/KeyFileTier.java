@@ -253,6 +253,9 @@ public final class KeyFileTier implements AutoCloseable {
         final Ack ack = master.apply(new KeyFileWritten(clientId, task.replicaId(), result, checksum));
         if (result == KeyFileResult.WRITTEN && ack == Ack.STALE) {
             files.delete(Path.of(task.filePath()));
+        } else if (result == KeyFileResult.FAILED) {
+            // What was fetched with it is not even tried then.
+            leaveWhenGone();
         }
     }
 
