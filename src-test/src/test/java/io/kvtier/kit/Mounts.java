@@ -2,6 +2,8 @@ package io.kvtier.kit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +31,18 @@ public final class Mounts implements AutoCloseable {
     /** A folder once more, where nothing can be written. */
     public static Mounts readOnly(final Path folder, final Path at) throws InterruptedException {
         return mount(CAPABILITY, at, "--bind", "-o", "ro", folder.toString());
+    }
+
+    /** An ext4 of a limited size. */
+    public static Mounts ext4(final Path image, final Path at, final long bytes) throws IOException,
+        InterruptedException {
+        try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
+            file.setLength(bytes);
+        }
+        final String capability = "loop-mount";
+        final Commands.Result made = Commands.run("mkfs.ext4", "-q", "-F", image.toString());
+        NotExercised.require(capability, made.code() == 0, "code " + made.code() + ", " + made.output().strip());
+        return mount(capability, at, "-o", "loop", image.toString());
     }
 
     private static Mounts mount(final String capability, final Path at, final String... words)

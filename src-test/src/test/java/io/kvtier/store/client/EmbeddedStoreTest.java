@@ -571,6 +571,28 @@ class EmbeddedStoreTest extends StoreContract {
         store.close();
     }
 
+    /** No wait is not one for ever. */
+    @Test
+    void shouldNotWaitForAnOffloadThatHangs() throws Exception {
+        final EmbeddedStore store = open(tiered(4 * UNIT, 64 * UNIT).closeTimeoutMs(0));
+        try (Faults.Gate gate = faults.blockNext(Faults.Call.WRITE)) {
+            for (int i = 0; i < 5; i++) {
+                put(store, key(i), PatternBytes.of(i, UNIT));
+            }
+            gate.awaitEntered();
+            assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS,
+                assertThrows(StoreException.class, store::close).code());
+        }
+        Threads.awaitUntil(() -> {
+            try {
+                store.close();
+                return true;
+            } catch (final StoreException e) {
+                return false;
+            }
+        }, () -> "it does not end");
+    }
+
     @Test
     void shouldUseTheFileTransportsThatTheProcessIsConfiguredFor() {
         final StoreHooks hooks =

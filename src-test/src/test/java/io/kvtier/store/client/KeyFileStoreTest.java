@@ -3,21 +3,26 @@ package io.kvtier.store.client;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.bindings.posix.Errno;
 import io.kvtier.kit.Faults;
 import io.kvtier.kit.Faults.Call;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.kit.LogLines;
 import io.kvtier.kit.PatternBytes;
 import io.kvtier.kit.Threads;
 import io.kvtier.store.BatchResult;
+import io.kvtier.store.ErrorCode;
 import io.kvtier.store.GetOutcome;
 import io.kvtier.store.ObjectKey;
 import io.kvtier.store.PutOptions;
 import io.kvtier.store.PutOutcome;
 import io.kvtier.store.Store;
+import io.kvtier.store.StoreException;
 import io.kvtier.store.ValueInfo;
+import io.kvtier.store.client.shared.KeyFileTier;
 import io.kvtier.store.config.MasterSettings;
 import io.kvtier.store.replica.KeyFolder;
 import io.kvtier.store.replica.ReplicaType;
@@ -295,5 +300,92 @@ class KeyFileStoreTest {
         assertEquals(0, writer.masterStats().heldReplicas());
         assertFalse(Files.exists(root), "what is to be mounted is not made");
         Files.createDirectory(root);
+    }
+
+    /** What is behind a mount that is gone is this host's own, and says nothing of the files. */
+    @Test
+    void shouldLeaveAFolderThatIsGoneToOthersAndTakeItAgain() throws IOException {
+        final ConnectedStore writer = writer();
+        put(writer, KEY, VALUE);
+        put(writer, key(1), VALUE);
+        awaitFile(writer, KEY);
+        awaitFile(writer, key(1));
+        final Path away = temporary.resolve("away");
+        try (LogLines lines = new LogLines(KeyFileTier.class)) {
+            Files.move(root, away);
+            Files.createDirectory(root);
+            writer.remove(KEY, true);
+            put(writer, key(2), VALUE);
+            Threads.awaitUntil(() -> !lines.with("until their folder is there").isEmpty(), () -> "it does not see it");
+            assertTrue(lines.with("until their folder is there").getFirst().contains(root.resolve("c").toString()));
+            assertArrayEquals(VALUE, writer.getBytes(key(1)).orElseThrow());
+            assertEquals(List.of(ReplicaType.MEMORY), tiers(writer, key(2)));
+            put(writer, key(3), VALUE);
+            assertEquals(List.of(ReplicaType.MEMORY), tiers(writer, key(3)));
+            assertEquals(List.of(), files(), "it made none of its own");
+            assertFalse(Files.exists(root.resolve("c")));
+            Files.delete(root);
+            Files.move(away, root);
+            assertEquals(2, files().size(), "nothing was deleted meanwhile");
+            awaitFiles(1);
+            Threads.awaitUntil(() -> {
+                writer.remove(key(4), true);
+                put(writer, key(4), VALUE);
+                return tiers(writer, key(4)).contains(ReplicaType.DISK) || awaitsFile(writer, key(4));
+            }, () -> tiers(writer, key(4)));
+        }
+        assertEquals(0, writer.masterStats().heldReplicas());
+    }
+
+    /** As long as its memory is held, it may yet get a file. */
+    private static boolean awaitsFile(final ConnectedStore store, final ObjectKey key) {
+        Threads.awaitUntil(() -> store.masterStats().heldReplicas() == 0, () -> tiers(store, key));
+        return tiers(store, key).contains(ReplicaType.DISK);
+    }
+
+    /** The folder is deleted from while another client has it, though the first one there does not. */
+    @Test
+    void shouldFindTheFolderThatIsMountedLater() throws IOException {
+        Files.delete(root);
+        final ConnectedStore writer = writer();
+        put(writer, KEY, VALUE);
+        assertEquals(List.of(ReplicaType.MEMORY), tiers(writer, KEY));
+        Files.createDirectory(root);
+        Threads.awaitUntil(() -> Files.isDirectory(root.resolve("c")), () -> "it does not look");
+        Threads.awaitUntil(() -> {
+            writer.remove(key(1), true);
+            put(writer, key(1), VALUE);
+            return awaitsFile(writer, key(1));
+        }, () -> tiers(writer, key(1)));
+        assertEquals(1, files().size());
+    }
+
+    /** The file system does not answer: the client is closed all the same, and its memory stays until it does. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 50})
+    void shouldKeepItsMemoryWhileAFileIsWritten(final long closeMs) throws Exception {
+        final Faults faults = new Faults();
+        final ConnectedStore writer =
+            cluster.join(config -> config.memoryBytes(16 << 20).closeTimeoutMs(closeMs), faults);
+        try (Faults.Gate gate = faults.blockNext(Call.SYNC)) {
+            put(writer, KEY, VALUE);
+            gate.awaitEntered();
+            for (int i = 0; i < 2; i++) {
+                final StoreException refusal = assertThrows(StoreException.class, writer::close);
+                assertEquals(ErrorCode.UNAVAILABLE_IN_CURRENT_STATUS, refusal.code());
+                assertTrue(refusal.getMessage().contains("closing again tries again"), refusal::getMessage);
+            }
+        }
+        Threads.awaitUntil(() -> {
+            try {
+                writer.close();
+                return true;
+            } catch (final StoreException e) {
+                return false;
+            }
+        }, () -> "the file is written, and it still waits for it");
+        // It came too late: the master had heard that its writer leaves.
+        awaitFiles(0);
+        assertFalse(cluster.join(config -> config).exists(KEY));
     }
 }

@@ -22,6 +22,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * A shared file system of this host, a master and clients, all but this in processes of their own. Each client sees one
@@ -35,8 +36,11 @@ final class SharedDiskNodes implements AutoCloseable {
 
     private final Path folder;
     private final Path root;
+    /** 0 where each value has a file of its own. */
     private final int buckets;
     private final int pages;
+    /** Of files of single values, as all clients see it; null where there are none, or no file system yet. */
+    private Path values;
     private final List<User> users = new ArrayList<>();
     private Mounts disk;
     private SharedMounts mounts;
@@ -96,6 +100,11 @@ final class SharedDiskNodes implements AutoCloseable {
         this.pages = pages;
     }
 
+    /** The same for files of single values. */
+    static SharedDiskNodes ofKeyFiles(final Path temporary) {
+        return new SharedDiskNodes(temporary, 0, 0);
+    }
+
     /** Takes a file system that others use as well, before and after. */
     void use(final Running running, final Kind kind) throws IOException, InterruptedException {
         mounts = running.of(kind);
@@ -127,17 +136,40 @@ final class SharedDiskNodes implements AutoCloseable {
      */
     void startMaster(final String... more) {
         final Map<String, String> options = new LinkedHashMap<>();
-        for (final String option : List.of("--distributed_page_mode", "--distributed_root_dir=" + root,
+        for (final String option : buckets == 0 ? List.of("--root_fs_dir=" + makeValues())
+            : List.of("--distributed_page_mode", "--distributed_root_dir=" + root,
             "--distributed_bucket_count=" + buckets, "--distributed_page_size=" + PAGE,
-            "--distributed_bucket_size=" + bucketBytes(), "--distributed_offload_at_put", "--client_ttl=5000ms",
-            "--default_kv_lease_ttl=200ms", "--put_start_discard_timeout_sec=30",
-            "--put_start_release_timeout_sec=60")) {
+            "--distributed_bucket_size=" + bucketBytes(), "--distributed_offload_at_put")) {
+            options.put(name(option), option);
+        }
+        for (final String option : List.of("--client_ttl=5000ms", "--default_kv_lease_ttl=200ms",
+            "--put_start_discard_timeout_sec=30", "--put_start_release_timeout_sec=60")) {
             options.put(name(option), option);
         }
         for (final String option : more) {
             options.put(name(option), option);
         }
         cluster = new ClusterProcesses(options.values().toArray(String[]::new));
+    }
+
+    /** Others have left theirs in the same file system. */
+    private Path makeValues() {
+        try {
+            values = root.resolve(Files.createTempDirectory(mounts.first(), "values").getFileName());
+            return values;
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Files of single values, whole or not, as one of the mounts has them. */
+    List<String> keyFiles(final Path mount) {
+        try (Stream<Path> all = Files.walk(mount.resolve(values.getFileName()))) {
+            return all.filter(Files::isRegularFile).map(file -> file.getFileName().toString()).sorted().toList();
+        } catch (final IOException | UncheckedIOException e) {
+            // Something was deleted while it was looked at.
+            return List.of("changing");
+        }
     }
 
     private static String name(final String option) {
@@ -169,10 +201,13 @@ final class SharedDiskNodes implements AutoCloseable {
         private final PrintStream in;
 
         private User(final Path mount, final long memoryBytes, final boolean readOnly) {
-            final List<String> words = new ArrayList<>(List.of("env", "MOONCAKE_DISTRIBUTED_PAGE_MODE=1",
-                "MOONCAKE_DISTRIBUTED_ROOT_DIR=" + root, "MOONCAKE_DISTRIBUTED_FS_TYPE=posix",
-                "MOONCAKE_DISTRIBUTED_BUCKET_COUNT=" + buckets, "MOONCAKE_DISTRIBUTED_PAGE_SIZE=" + PAGE,
-                "MOONCAKE_DISTRIBUTED_BUCKET_SIZE=" + bucketBytes(), "MOONCAKE_DISTRIBUTED_READ_ONLY=" + readOnly));
+            final List<String> words = new ArrayList<>();
+            if (buckets > 0) {
+                words.addAll(List.of("env", "MOONCAKE_DISTRIBUTED_PAGE_MODE=1", "MOONCAKE_DISTRIBUTED_ROOT_DIR=" + root,
+                    "MOONCAKE_DISTRIBUTED_FS_TYPE=posix", "MOONCAKE_DISTRIBUTED_BUCKET_COUNT=" + buckets,
+                    "MOONCAKE_DISTRIBUTED_PAGE_SIZE=" + PAGE, "MOONCAKE_DISTRIBUTED_BUCKET_SIZE=" + bucketBytes(),
+                    "MOONCAKE_DISTRIBUTED_READ_ONLY=" + readOnly));
+            }
             words.addAll(SharedMounts.seenAt(mount, root, readOnly));
             final List<String> flags = new ArrayList<>(Commands.NATIVE_FLAGS);
             flags.add("-XX:TieredStopAtLevel=1");
@@ -286,6 +321,11 @@ final class SharedDiskNodes implements AutoCloseable {
         return readerAt(mounts.second());
     }
 
+    /** A client at another mount that lends memory. */
+    User writerAt(final Path mount) {
+        return new User(mount, 8 << 20, false).ready();
+    }
+
     /** One at another mount. */
     User readerAt(final Path mount) {
         return new User(mount, 0, false).ready();
@@ -308,7 +348,7 @@ final class SharedDiskNodes implements AutoCloseable {
             assertEquals("STORED", writer.put(name + i, seed + i, SIZES[i]));
         }
         for (int i = 0; i < SIZES.length; i++) {
-            writer.awaitTiers(name + i, "[MEMORY, DISTRIBUTED_DISK]");
+            writer.awaitTiers(name + i, buckets == 0 ? "[MEMORY, DISK]" : "[MEMORY, DISTRIBUTED_DISK]");
         }
         return writer;
     }

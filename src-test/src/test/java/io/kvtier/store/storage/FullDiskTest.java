@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvtier.kit.Commands;
 import io.kvtier.kit.LeakCheck;
-import io.kvtier.kit.NotExercised;
+import io.kvtier.kit.Mounts;
 import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
@@ -37,32 +36,19 @@ class FullDiskTest {
     @TempDir
     private Path directory;
     private Path disk;
-    private boolean mounted;
+    private Mounts mounted;
 
     @BeforeEach
     void mount() throws IOException, InterruptedException {
-        final Path image = directory.resolve("image");
         disk = Files.createDirectory(directory.resolve("disk"));
-        try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
-            file.setLength(DISK_BYTES);
-        }
-        String problem = problem(Commands.run("mkfs.ext4", "-q", "-F", image.toString()));
-        if (problem.isEmpty()) {
-            problem = problem(Commands.run("mount", "-o", "loop", image.toString(), disk.toString()));
-        }
-        mounted = problem.isEmpty();
-        NotExercised.require("loop-mount", mounted, problem);
+        mounted = Mounts.ext4(directory.resolve("image"), disk, DISK_BYTES);
     }
 
     @AfterEach
-    void unmount() throws InterruptedException {
-        if (mounted) {
-            assertEquals("", problem(Commands.run("umount", disk.toString())));
+    void unmount() {
+        if (mounted != null) {
+            mounted.close();
         }
-    }
-
-    private static String problem(final Commands.Result result) {
-        return result.code() == 0 ? "" : "code " + result.code() + ", " + result.output().strip();
     }
 
     private BackendRig.Setup setup(final long units) {

@@ -190,6 +190,25 @@ class KeyFilesTest {
         assertEquals(List.of(), names(root));
     }
 
+    /** A mount that is gone leaves the folder behind it: nothing is put there, and nothing counts as deleted. */
+    @Test
+    void shouldNotMakeWhatWasMounted() {
+        final KeyFiles files = new KeyFiles(FileOpener.POSIX);
+        final Path folder = root.resolve("c");
+        assertNull(files.prepare(folder));
+        write(files, folder.resolve(NAME), VALUE);
+        final Path away = root.resolve("away");
+        assertTrue(folder.toFile().renameTo(away.toFile()));
+        assertNotNull(KeyFiles.problem(folder));
+        assertThrows(StoreException.class, () -> write(files, folder.resolve(NAME), VALUE));
+        assertThrows(StoreException.class, () -> files.delete(folder.resolve(NAME)));
+        assertEquals(List.of("away/" + NAME), names(root));
+        assertTrue(away.toFile().renameTo(folder.toFile()));
+        assertNull(KeyFiles.problem(folder));
+        files.delete(folder.resolve(NAME));
+        assertEquals(List.of(), names(root));
+    }
+
     @Test
     void shouldSweepWhatNobodyKnows() throws IOException {
         final KeyFiles files = new KeyFiles(FileOpener.POSIX);

@@ -293,6 +293,9 @@ final class ConnectedParts {
                 if (mounts.takeSharedMissing()) {
                     chore(chores, mounts::mountShared);
                 }
+                if (liveness.isSettled() && keyFiles.takeMissing()) {
+                    chore(chores, keyFiles::mount);
+                }
                 final SegmentAddress returned = mounts.takeUnended();
                 if (returned != null) {
                     chore(chores, () -> mounts.endReturn(returned));

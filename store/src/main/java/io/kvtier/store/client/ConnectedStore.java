@@ -159,7 +159,7 @@ public final class ConnectedStore extends ClientStore {
             released = all.close();
         }
         if (!released) {
-            throw stillRunning("transfers of the disk or the file", config.timeouts().closeMs());
+            throw stillRunning("transfers of the disk or to files", config.timeouts().closeMs());
         }
     }
 }

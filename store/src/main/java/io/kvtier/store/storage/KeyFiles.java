@@ -14,7 +14,9 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -24,16 +26,23 @@ import java.util.regex.Pattern;
  * Files of single values on a file system that several hosts mount. Each has a value's bytes and nothing else, and gets
  * its name when they are durable; the name is never given to another value.
  *
- * <p><b>Threading:</b> stateless; nobody writes or deletes a file that another thread writes. <b>Blocking:</b> on the
- * file system, without a time limit.
+ * <p>The folder that they are in is made once, and never by a write: where it is gone, its file system is most likely
+ * not mounted any more, and what is behind it belongs to this host alone.
+ *
+ * <p><b>Threading:</b> {@link #write} by one thread at a time, all else by any; nobody writes or deletes a file that
+ * another thread writes. <b>Blocking:</b> on the file system, without a time limit.
  */
 public final class KeyFiles {
     private static final Pattern NAME = Pattern.compile("[0-9a-f]{16}-[0-9a-f]{16}\\.kv(\\.tmp)?");
     private static final Pattern FOLDER = Pattern.compile("[0-9a-f]{2}");
+    /** A folder takes a block. */
+    private static final long LEAST_ROOM = 4096;
     private static final String UNFINISHED = DurableNames.temporary(Path.of("")).toString();
 
     private final FileOpener opener;
     private final DurableNames names;
+    /** One that is there may have been made by a process that did not get to its sync. */
+    private final SyncedDirectories parts;
 
     /**
      * Those of a host.
@@ -43,6 +52,7 @@ public final class KeyFiles {
     public KeyFiles(final FileOpener opener) {
         this.opener = opener;
         this.names = DurableNames.of(opener);
+        this.parts = new SyncedDirectories(names);
     }
 
     /**
@@ -52,9 +62,9 @@ public final class KeyFiles {
      * @return why it will not do on this host, in words; null when it will.
      */
     public String prepare(final Path folder) {
-        final Path root = folder.getParent();
-        if (!Files.isDirectory(root) || !Files.isWritable(root)) {
-            return root + " is no folder that this process may write to";
+        final String problem = problem(folder.getParent());
+        if (problem != null) {
+            return problem;
         }
         try {
             names.createDurably(folder);
@@ -62,6 +72,24 @@ public final class KeyFiles {
         } catch (final StoreException | NativeException e) {
             return e.getMessage();
         }
+    }
+
+    /**
+     * Looks whether a folder is there, and can be written to.
+     *
+     * @param folder absolute.
+     * @return why it will not do on this host, in words; null when it will.
+     */
+    public static String problem(final Path folder) {
+        try {
+            Files.readAttributes(folder, BasicFileAttributes.class);
+        } catch (final NoSuchFileException e) {
+            return folder + " is not there";
+        } catch (final IOException e) {
+            return folder + " cannot be looked at: " + e.getMessage();
+        }
+        return Files.isDirectory(folder) && Files.isWritable(folder) ? null
+            : folder + " is no folder that this process may write to";
     }
 
     /**
@@ -91,9 +119,7 @@ public final class KeyFiles {
         final Path temporary = DurableNames.temporary(path);
         boolean done = false;
         try {
-            if (!Files.isDirectory(path.getParent())) {
-                names.createDurably(path.getParent());
-            }
+            parts.add(path.getParent());
             // Of a try whose answer was lost.
             names.deleteIfExists(temporary);
             try (BlockFile file = opener.open(temporary.toString(), OpenMode.CREATE_NEW)) {
@@ -121,7 +147,25 @@ public final class KeyFiles {
     }
 
     /**
-     * Deletes a file under both names that it may have; one that is not there is no error.
+     * Whether a file could not be written for want of room. Of names and folders the system says it in words alone.
+     *
+     * @param failure what {@link #write} threw.
+     * @param folder  the one that was {@linkplain #prepare prepared}.
+     * @return true when there is none.
+     */
+    public static boolean isOutOfSpace(final Throwable failure, final Path folder) {
+        if (failure instanceof ErrnoException failed) {
+            return failed.isOutOfSpace();
+        }
+        try {
+            return failure instanceof StoreException && Files.getFileStore(folder).getUsableSpace() < LEAST_ROOM;
+        } catch (final IOException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Deletes a file under both names that it may have; one that is not there is no error, where its folder is.
      *
      * @param path absolute.
      * @throws StoreException FILE_WRITE_FAIL, when it may still be there.
@@ -129,6 +173,11 @@ public final class KeyFiles {
     public void delete(final Path path) {
         names.deleteIfExists(DurableNames.temporary(path));
         names.deleteIfExists(path);
+        final Path folder = path.getParent().getParent();
+        if (!Files.isDirectory(folder)) {
+            throw new StoreException(ErrorCode.FILE_WRITE_FAIL, "cannot delete " + path + ": " + folder
+                + " is not there; is the file system mounted on this host?");
+        }
     }
 
     /**

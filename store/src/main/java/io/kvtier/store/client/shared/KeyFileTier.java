@@ -2,7 +2,6 @@ package io.kvtier.store.client.shared;
 
 import io.kvtier.alloc.HostMemory;
 import io.kvtier.bindings.NativeException;
-import io.kvtier.bindings.posix.ErrnoException;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
 import io.kvtier.store.client.call.WorkSignal;
@@ -51,6 +50,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class KeyFileTier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(KeyFileTier.class.getName());
     private static final int STEP = 32;
+    /** A thread that has nothing to do takes a moment to end; 0 would be for ever. */
+    private static final long LEAST_JOIN_MS = 100;
 
     private final UUID clientId;
     private final Master master;
@@ -64,6 +65,10 @@ public final class KeyFileTier implements AutoCloseable {
     private final RareLog notes = new RareLog(LOG);
     /** Where files are written and deleted. */
     private volatile KeyFolder folder = KeyFolder.NONE;
+    /** Which was found last; used by those who mount. What has been there is not made: it was on a file system. */
+    private KeyFolder found = KeyFolder.NONE;
+    /** The folder is to be looked for again. */
+    private final AtomicBoolean missing = new AtomicBoolean();
     /** Up to which number drops are deleted; used by the thread alone. Another master's says nothing to a master. */
     private long done;
     private volatile boolean stopping;
@@ -82,6 +87,7 @@ public final class KeyFileTier implements AutoCloseable {
     /** Asks the master for its folder, for the first time or anew, and says that it is there. */
     public void mount() {
         folder = KeyFolder.NONE;
+        missing.set(false);
         final String told;
         try {
             told = master.apply(new QueryKeyFolder());
@@ -96,24 +102,46 @@ public final class KeyFileTier implements AutoCloseable {
             return;
         }
         final Path path = Path.of(told);
-        final String problem = files.prepare(path);
+        final KeyFolder wanted = new KeyFolder(told);
+        final String problem = wanted.equals(found) ? KeyFiles.problem(path) : files.prepare(path);
         if (problem != null) {
-            LOG.log(System.Logger.Level.WARNING, "this client writes no files of single values: {0}; mount the file "
-                + "system of the master''s root_fs_dir at that place", problem);
-            // It may have been there before.
-            master.apply(new UnmountKeyFiles(clientId));
+            isMissing(problem);
             return;
         }
         // Before the master knows it: what that asks for at once is to find it.
-        folder = new KeyFolder(told);
+        folder = wanted;
         if (master.apply(new MountKeyFiles(clientId, KeyFiles.capacity(path))) != Ack.OK) {
             folder = KeyFolder.NONE;
             return;
         }
+        found = wanted;
         if (!stopping && started.compareAndSet(false, true)) {
             thread.start();
         }
         wake();
+    }
+
+    private void isMissing(final String problem) {
+        notes.warn("this client writes and deletes no files of single values until their folder is there", () -> problem
+            + "; mount the file system of the master's root_fs_dir at that place");
+        missing.set(true);
+        // It may have been there before; others delete what is to go.
+        master.apply(new UnmountKeyFiles(clientId));
+    }
+
+    /** Who does not find the folder any more leaves it to others, and looks for it again. */
+    private void leaveWhenGone() {
+        final KeyFolder where = folder;
+        final String problem = where.isOn() ? KeyFiles.problem(Path.of(where.path())) : null;
+        if (problem != null && where == folder) {
+            folder = KeyFolder.NONE;
+            isMissing(problem);
+        }
+    }
+
+    /** Whether the folder was not there when it was last looked for; asked once for each time. */
+    public boolean takeMissing() {
+        return missing.getAndSet(false);
     }
 
     /** Tells the master that this client writes no more files. */
@@ -135,7 +163,7 @@ public final class KeyFileTier implements AutoCloseable {
         stopping = true;
         work.wake();
         try {
-            thread.join(closeTimeoutMs);
+            thread.join(Math.max(LEAST_JOIN_MS, closeTimeoutMs));
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -169,8 +197,12 @@ public final class KeyFileTier implements AutoCloseable {
     private void work() {
         boolean more = true;
         while (more && !stopping && folder.isOn()) {
-            // Both, whichever there is.
-            more = writeSome() | deleteSome();
+            try {
+                // Both, whichever there is.
+                more = writeSome() | deleteSome();
+            } finally {
+                leaveWhenGone();
+            }
         }
     }
 
@@ -213,7 +245,8 @@ public final class KeyFileTier implements AutoCloseable {
                 result = KeyFileResult.WRITTEN;
             }
         } catch (final RuntimeException | Error e) {
-            result = e instanceof ErrnoException failed && failed.isOutOfSpace() ? KeyFileResult.NO_ROOM : result;
+            result = KeyFiles.isOutOfSpace(e, Path.of(task.filePath()).getParent().getParent())
+                ? KeyFileResult.NO_ROOM : result;
             // An error: its pages of memory are gone, for the file behind them was cut.
             notes.warn("a file of a single value could not be written", () -> task.key() + " ("
                 + task.source().size() + " bytes): " + e.getMessage());
@@ -222,6 +255,9 @@ public final class KeyFileTier implements AutoCloseable {
             new StoredVersion(task.key(), task.version()), task.replicaId(), result, checksum));
         if (result == KeyFileResult.WRITTEN && ack == Ack.STALE) {
             files.delete(Path.of(task.filePath()));
+        } else if (result == KeyFileResult.FAILED) {
+            // What was fetched with it is not even tried then.
+            leaveWhenGone();
         }
     }
 

@@ -51,6 +51,8 @@ import org.agrona.CloseHelper;
 public final class Offloader implements AutoCloseable {
     /** What is fetched at once. */
     private static final long BATCH_BYTES = 32L << 20;
+    /** A thread that has nothing to do takes a moment to end; 0 would be for ever. */
+    private static final long LEAST_JOIN_MS = 100;
     /** A part of a batch shares one fdatasync of the data and one of the log; its memory comes free together. */
     private static final long PART_BYTES = 8L << 20;
     /** What has not been used for longer, or nobody knows since when, is as old as anything. */
@@ -135,7 +137,7 @@ public final class Offloader implements AutoCloseable {
         // It does what it was given before; the first waits for that.
         second.shutdown();
         try {
-            thread.join(closeTimeoutMs);
+            thread.join(Math.max(LEAST_JOIN_MS, closeTimeoutMs));
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         }
