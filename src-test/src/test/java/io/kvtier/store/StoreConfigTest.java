@@ -20,8 +20,8 @@ class StoreConfigTest {
     void shouldHaveEachSettingWhereItBelongs() {
         final StoreConfig config = StoreConfig.builder().memoryBytes(1 << 20).hugePages(true).eviction(0.7, 0.3)
             .disk(Path.of("/disk"), 2 << 20).diskWatermarks(0.6, 0.5)
-            .diskBackend(DiskBackend.BUCKET).diskEviction(DiskEviction.FIFO).promoteOnHit(false).directIo(false).ioThreads(3)
-            .leaseMs(11).verifyDiskReads(false).putTimeoutMs(12).closeTimeoutMs(13)
+            .diskBackend(DiskBackend.BUCKET).diskEviction(DiskEviction.FIFO).promoteOnHit(false).directIo(false)
+            .ioThreads(3).leaseMs(11).verifyDiskReads(false).putTimeoutMs(12).closeTimeoutMs(13)
             .gds(GdsConfig.NONE.withRoom(Path.of("/gds"), 3 << 20)).build();
 
         for (final StoreConfig one : List.of(config, config.toBuilder().build())) {

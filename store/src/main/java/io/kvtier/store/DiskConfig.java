@@ -19,7 +19,8 @@ import java.util.Objects;
 public record DiskConfig(Path directory, long bytes, double highWatermark, double lowWatermark, boolean promoteOnHit,
                          Files files) {
     /** No disk. */
-    public static final DiskConfig NONE = new DiskConfig(null, 0, 0.90, 0.80, true, new Files(true, 4, null, DiskEviction.LRU));
+    public static final DiskConfig NONE =
+        new DiskConfig(null, 0, 0.90, 0.80, true, new Files(true, 4, null, DiskEviction.LRU));
 
     private static final int MAX_IO_THREADS = 256;
 

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The folder in which values have files of their own. It outlives every process: what was begun there and what was given
- * its name stays until somebody deletes it. A name is given in one moment.
+ * The folder in which values have files of their own. It outlives every process: what was begun there and what was
+ * given its name stays until somebody deletes it. A name is given in one moment.
  */
 final class ValueFolder {
     static final KeyFolder FOLDER = KeyFolder.of("/mnt/values", "simulated");

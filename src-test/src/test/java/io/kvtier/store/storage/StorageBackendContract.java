@@ -120,7 +120,7 @@ abstract class StorageBackendContract {
         try (BackendRig rig = setup(3).evicting(DiskEviction.FIFO).open()) {
             assertTrue(rig.has(ones("w", 1).getFirst()));
             rig.storeAll(owner, ones("y", 2));
-            assertEquals(Set.of("v0", "v2", "v1", "w0"), Set.copyOf(owner.evictedKeys()), "x came last, before as well");
+            assertEquals(Set.of("v0", "v2", "v1", "w0"), Set.copyOf(owner.evictedKeys()), "x came last");
         }
     }
 

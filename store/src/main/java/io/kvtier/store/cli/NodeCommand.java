@@ -145,8 +145,8 @@ final class NodeCommand extends ClientCommand {
         }
         nofDevices.forEach(device -> config.nofDevice(device.path(), device.bytes()));
         return config.nofProbe(nofProbeMs, nofProbeTimeoutMs).memoryBytes(memoryBytes).disk(dir, diskBytes)
-            .diskBackend(diskBackend).diskEviction(diskEviction).stagingBytes(stagingBytes).segmentName(segmentName).listen(listen, advertise)
-            .open(insecure);
+            .diskBackend(diskBackend).diskEviction(diskEviction).stagingBytes(stagingBytes).segmentName(segmentName)
+            .listen(listen, advertise).open(insecure);
     }
 
     @Override

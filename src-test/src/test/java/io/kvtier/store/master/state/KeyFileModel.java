@@ -27,8 +27,8 @@ import java.util.TreeSet;
 import java.util.UUID;
 
 /**
- * A folder that outlives clients and masters, what three clients do there, and what a master may say of it. Which value a
- * file has is known from who wrote it, not from the master.
+ * A folder that outlives clients and masters, what three clients do there, and what a master may say of it. Which value
+ * a file has is known from who wrote it, not from the master.
  */
 final class KeyFileModel implements AutoCloseable {
     private static final long SUM = 99;
@@ -124,7 +124,7 @@ final class KeyFileModel implements AutoCloseable {
         }
     }
 
-    /** Fetches, or goes on with what it has fetched: it writes the file, or cannot, and says so, or its word is lost. */
+    /** Fetches, or goes on with what it has fetched: it writes the file, or cannot, and says so, or dies before. */
     private void write(final UUID client) {
         final List<KeyFileTask> tasks = fetched.get(client);
         if (tasks.isEmpty()) {

@@ -6,9 +6,9 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
 /**
- * Files of single values under two tenants, three clients and masters one after the other: a file has the value that its
- * replica is of, it is there unless it was deleted after the snapshot that names it, and in the end the folder has the
- * files of replicas and no others.
+ * Files of single values under two tenants, three clients and masters one after the other: a file has the value that
+ * its replica is of, it is there unless it was deleted after the snapshot that names it, and in the end the folder has
+ * the files of replicas and no others.
  */
 class KeyFileProperties {
     private static final int STEPS = 400;

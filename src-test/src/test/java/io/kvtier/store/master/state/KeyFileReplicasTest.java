@@ -182,7 +182,7 @@ class KeyFileReplicasTest {
         assertEquals(List.of(ReplicaType.MEMORY), types(rig, "k"));
     }
 
-    /** A put ends twice, in memory and on a device: between them the file failed, and may be deleted at any time now. */
+    /** A put ends twice, in memory and on a device: between them the file failed, and may be deleted at any time. */
     @Test
     void shouldNotGiveAFileAgainThatIsToBeDeleted() {
         rig.nof(BOB, "device", 64 * UNIT);

@@ -86,7 +86,8 @@ public final class DiskTier implements AutoCloseable {
                 TransferEngine::close);
             this.backend = opened.keep(StorageBackends.open(backend(settings, engines), new BackendOptions(
                 settings.disk().directory(), settings.disk().bytes(), settings.disk().highWatermark(),
-                settings.disk().lowWatermark(), settings.host(), settings.disk().files().eviction()), engine, engines.opener()), StorageBackend::close);
+                settings.disk().lowWatermark(), settings.host(), settings.disk().files().eviction()), engine,
+                engines.opener()), StorageBackend::close);
             this.staging = opened.keep(new Staging(), Staging::close);
             this.offloader = new Offloader(clientId, master, new Offloader.Places(backend, pages), memory, counters,
                 settings.closeTimeoutMs(), this::removeDropped);

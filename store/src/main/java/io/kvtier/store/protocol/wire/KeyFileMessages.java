@@ -32,10 +32,10 @@ final class KeyFileMessages {
             Method.of(76, FetchKeyFiles.class, true, Message.of((e, fetch) -> e.array(2).uuid(fetch.clientId())
                 .number(fetch.max()), d -> new FetchKeyFiles(d.uuid(), d.count(Integer.MAX_VALUE))), tasks()),
             Method.of(77, KeyFileWritten.class, true, Message.of((e, done) -> e.array(7).uuid(done.clientId())
-                .key(done.value().key()).number(done.value().version()).number(done.replicaId()).number(Numbers.KEY_FILE_RESULT.number(done.result())).number(done.checksum()),
-                d -> new KeyFileWritten(d.uuid(), new StoredVersion(d.key(), d.number()), d.number(), Numbers.KEY_FILE_RESULT.constant(d.number()),
-                    d.number())),
-                CommonMessages.ACK),
+                .key(done.value().key()).number(done.value().version()).number(done.replicaId())
+                .number(Numbers.KEY_FILE_RESULT.number(done.result())).number(done.checksum()),
+                d -> new KeyFileWritten(d.uuid(), new StoredVersion(d.key(), d.number()), d.number(),
+                    Numbers.KEY_FILE_RESULT.constant(d.number()), d.number())), CommonMessages.ACK),
             Method.of(78, FetchKeyFileDrops.class, true, Message.of((e, fetch) -> e.array(3).uuid(fetch.clientId())
                 .number(fetch.max()).number(fetch.done()), d -> new FetchKeyFileDrops(d.uuid(),
                     d.count(Integer.MAX_VALUE), d.number())), Message.of((e, drops) -> e.array(3)
