@@ -67,8 +67,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  * <p><b>Threading:</b> {@code kvtier-ping} tells the master that the client is alive, {@code kvtier-work} waits for
  * work, {@code kvtier-chores} lends anew, {@code kvtier-copies} carries out copies, {@code kvtier-offloader} writes to
  * the disk, {@code kvtier-nof} looks at block devices, {@code kvtier-gds} frees room in the file for GDS replicas and
- * tells what is done with it, {@code kvtier-key-files} writes files of single values; none waits for another. <b>Lifetime:</b> closed by one thread at a time; as often as it
- * takes.
+ * tells what is done with it, {@code kvtier-key-files} writes files of single values; none waits for another.
+ * <b>Lifetime:</b> closed by one thread at a time; as often as it takes.
  */
 final class ConnectedParts {
     /** How long a value that was read from disk for another client stays for it. */

@@ -160,7 +160,7 @@ public sealed interface DiskCommand<R> extends Command<R> {
     record Drops(List<StoredVersion> values, long last) {
     }
 
-    /** Asks where files of single values are. Their folder, absolute, is the answer; empty when this master has none. */
+    /** Asks where files of single values are. Their folder, absolute, is the answer; empty when the master has none. */
     record QueryKeyFolder() implements DiskCommand<String> {
     }
 

@@ -65,7 +65,8 @@ final class FolderOwner implements AutoCloseable {
     static final long WATCH_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     private static final System.Logger LOG = System.getLogger(FolderOwner.class.getName());
-    private static final String REMEDY = "; stop that one, or tell the two apart by --host-id or ConnectConfig's hostId";
+    private static final String REMEDY =
+        "; stop that one, or tell the two apart by --host-id or ConnectConfig's hostId";
     /** Those who find it gone or made by another in between begin anew. */
     private static final int MOST_TRIES = 8;
 
@@ -173,8 +174,8 @@ final class FolderOwner implements AutoCloseable {
         final FolderMarker there = FolderMarker.parse(marker, text);
         if (there != null && !there.self().host().equals(mine.self().host())) {
             throw new StoreException(ErrorCode.FILE_LOCK_FAIL, "folder " + marker.getParent() + " is of host "
-                + there.inWords() + ", and this one is " + mine.inWords() + "; call one of the two otherwise (--host-id "
-                + "or ConnectConfig's hostId), or, when that one has gone for good, remove " + marker);
+                + there.inWords() + ", and this one is " + mine.inWords() + "; call one of the two otherwise (--host-"
+                + "id or ConnectConfig's hostId), or, when that one has gone for good, remove " + marker);
         }
         final boolean dead = there != null && there.self().isOfOneLock(mine.self());
         long since = begun;

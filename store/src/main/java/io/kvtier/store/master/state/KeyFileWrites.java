@@ -141,8 +141,8 @@ final class KeyFileWrites {
         }
         final ObjectEntry entry = tiers.catalogue().find(write.task().key(), write.task().version());
         // Memory that was lost while it was read may have had anything in it.
-        final boolean wanted = done.result() == KeyFileResult.WRITTEN && entry != null && entry == write.source().owner()
-            && tiers.isReadable(entry) && DiskReplicas.isOf(entry, done.checksum());
+        final boolean wanted = done.result() == KeyFileResult.WRITTEN && entry != null
+            && entry == write.source().owner() && tiers.isReadable(entry) && DiskReplicas.isOf(entry, done.checksum());
         if (!wanted) {
             // Where files are still to be deleted, there will be room, and this is not the first who found none.
             final boolean full = done.result() == KeyFileResult.NO_ROOM && !files.isDropping();
