@@ -8,6 +8,7 @@ import io.kvtier.bindings.Availability;
 import io.kvtier.bindings.cufile.CuFileMode;
 import io.kvtier.bindings.cufile.PoolSlabs;
 import io.kvtier.kit.LeakCheck;
+import io.kvtier.store.config.HostName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -224,6 +225,23 @@ final class DoctorTest {
         Files.write(dir.resolve("kv_files.header"), new byte[1]);
         expect("disk_backend", Finding.State.BROKEN, "has values of file_per_key_storage_backend",
             "to file_per_key_storage_backend, or name another directory");
+    }
+
+    @Test
+    void shouldTellWhoHasTheFolderOfThisHostInASharedDirectory() throws IOException {
+        machine.environment.put("MOONCAKE_OFFLOAD_STORAGE_BACKEND_DESCRIPTOR", "distributed_storage_backend");
+        expect("disk_folder_owner", Finding.State.OK, "is open nowhere", "");
+        final Path folder = Files.createDirectories(dir.resolve("kv_hosts").resolve(HostName.local()));
+        final Path marker = folder.resolve("kvtier.owner");
+        final String text = "kvtier folder owner 1\nhost node\nmachine far.example\nkernel %s\nmount %s\n"
+            + "incarnation 00112233-4455-6677-8899-aabbccddeeff\nsince 2026-01-31T12:00:00Z\nrenewed 7\n";
+        Files.writeString(marker, text.formatted("k", "1"));
+        expect("disk_folder_owner", Finding.State.LIMITED, "'node' on machine 'far.example'", "--host-id");
+        Files.writeString(marker, text.formatted(
+            Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip(), Files.getAttribute(dir, "unix:dev")));
+        expect("disk_folder_owner", Finding.State.OK, "not given back yet", "");
+        Files.writeString(marker, "something else");
+        expect("disk_folder_owner", Finding.State.BROKEN, marker.toString(), "see there");
     }
 
     @Test

@@ -99,9 +99,19 @@ final class BackendRig implements AutoCloseable {
         return of(DiskBackend.OFFSET_ALLOCATOR).open(setup, engine);
     }
 
+    /** A folder on a shared file system is kept without a thread, whose calls come at any time, and without waiting. */
     static Opening of(final DiskBackend kind) {
+        if (kind == DiskBackend.DISTRIBUTED) {
+            return ofHost("node");
+        }
         return (setup, engine) -> StorageBackends.open(kind, new BackendOptions(setup.directory(), setup.capacity(),
             setup.high(), setup.low(), HostName.local(), setup.eviction()), engine, setup.files());
+    }
+
+    static Opening ofHost(final String host) {
+        return (setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED, new BackendOptions(setup.directory(),
+            setup.capacity(), setup.high(), setup.low(), host), engine, setup.files(), folder -> FolderOwner.take(folder,
+            FolderMarker.Self.of(host, folder), setup.files(), new SteppedPace()));
     }
 
     StorageBackend backend() {

@@ -11,6 +11,7 @@ import io.kvtier.store.StoreException;
 import io.kvtier.transport.TransferEngine;
 import io.kvtier.transport.file.FileOpener;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,6 +35,74 @@ class DistributedBackendTest extends StorageBackendContract {
     private static StorageBackend open(final BackendRig.Setup setup, final TransferEngine engine, final String host) {
         return StorageBackends.open(DiskBackend.DISTRIBUTED, new BackendOptions(setup.directory(), setup.capacity(),
             setup.high(), setup.low(), host, setup.eviction()), engine, setup.files());
+    }
+
+    /** As on another machine, whose lock is its own: a lock file that was made anew is another one. */
+    private BackendRig elsewhere(final SteppedPace pace) throws IOException {
+        Files.delete(shared.resolve("kv_hosts").resolve("same").resolve("LOCK"));
+        return new BackendRig.Setup((setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED,
+            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same"), engine,
+            setup.files(), folder -> FolderOwner.take(folder, new FolderMarker.Self("same", "machine-2", "kernel-2",
+                "1"), setup.files(), pace)), shared, UNITS, 1, 1, FileOpener.POSIX, false).open();
+    }
+
+    private void assertTakenByTheOther(final Throwable told) {
+        assertTrue(told.getMessage().contains("machine-2") && told.getMessage().contains("hostId"), told::getMessage);
+    }
+
+    @Test
+    void shouldRefuseAHostOfTheSameNameWhoseLocksItDoesNotSee() throws IOException {
+        try (BackendRig here = on("same")) {
+            // The owner's own thread renews within this.
+            final Path marker = shared.resolve("kv_hosts").resolve("same").resolve("kvtier.owner");
+            final String first = Files.readString(marker);
+            final SteppedPace pace = new SteppedPace().meanwhile(() -> awaitOther(marker, first));
+            final StoreException refused = assertThrows(StoreException.class, () -> elsewhere(pace));
+            assertEquals(ErrorCode.FILE_LOCK_FAIL, refused.code());
+            assertTakenByTheOther(refused);
+            here.storeAll(new ModelOwner(), List.of(Value.of("k", 1, 10)));
+        }
+    }
+
+    private static void awaitOther(final Path file, final String text) {
+        try {
+            while (Files.readString(file).equals(text)) {
+                Thread.onSpinWait();
+            }
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** As after it was stopped for as long as another one watched it. */
+    @Test
+    void shouldChangeNothingAnyMoreInAFolderThatAnotherHostHasTaken() throws IOException {
+        final Value kept = Value.of("kept", 1, 5000);
+        final Value theirs = Value.of("theirs", 2, 5000);
+        final ModelOwner owner = new ModelOwner();
+        final SteppedPace stopped = new SteppedPace();
+        final BackendRig here = new BackendRig.Setup((setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED,
+            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same"), engine,
+            setup.files(), folder -> FolderOwner.take(folder, FolderMarker.Self.of("same", folder), setup.files(),
+                stopped)), shared, UNITS, 1, 1, FileOpener.POSIX, false).open();
+        here.storeAll(owner, List.of(kept));
+        try (BackendRig there = elsewhere(new SteppedPace())) {
+            stopped.advance(FolderOwner.LIMIT_NANOS + 1);
+            final StorageBackend.Result late =
+                here.store(owner, true, List.of(Value.of("late", 3, 10))).getFirst();
+            assertEquals(StorageBackend.Outcome.FAILED, late.outcome());
+            assertTakenByTheOther(late.cause());
+            assertTakenByTheOther(
+                assertThrows(StoreException.class, () -> here.remove(owner, kept)).getCause());
+            assertTakenByTheOther(assertThrows(StoreException.class, here::close));
+            assertArrayEquals(kept.bytes(), there.read(kept, true));
+            there.storeAll(owner, List.of(theirs));
+        }
+        try (BackendRig again = on("same")) {
+            assertArrayEquals(kept.bytes(), again.read(kept, true));
+            assertArrayEquals(theirs.bytes(), again.read(theirs, true));
+            assertEquals(2, again.backend().stored().size());
+        }
     }
 
     private BackendRig on(final String host) {

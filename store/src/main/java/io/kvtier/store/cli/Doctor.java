@@ -52,7 +52,7 @@ final class Doctor {
         findings.add(usable);
         if (writable) {
             findings.addAll(directoryChecks.disk());
-            findings.add(new DiskBackendCheck(machine, directory).finding());
+            findings.addAll(new DiskBackendCheck(machine, directory).findings());
         }
         findings.addAll(new GpuChecks(machine, probes.graphics()).findings());
         findings.addAll(new CuFileChecks(machine, writable ? volume() : null,

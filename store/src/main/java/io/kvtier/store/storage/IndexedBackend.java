@@ -36,7 +36,7 @@ final class IndexedBackend implements StorageBackend {
     private static final int LOG_QUEUE = 4096;
 
     private final BackendOptions options;
-    private final StoreLock directoryLock;
+    private final AutoCloseable directoryLock;
     private final Medium medium;
     private final StoredIndex index;
     private final List<StoredValue> recovered;
@@ -49,12 +49,12 @@ final class IndexedBackend implements StorageBackend {
      * Takes over an open medium.
      *
      * @param options       settings.
-     * @param directoryLock on the directory; closed with this.
+     * @param directoryLock what keeps the directory for this; closed with it.
      * @param medium        closed with this.
      * @param index         of what is in the medium.
      * @param recovered     what was found, oldest first.
      */
-    IndexedBackend(final BackendOptions options, final StoreLock directoryLock, final Medium medium,
+    IndexedBackend(final BackendOptions options, final AutoCloseable directoryLock, final Medium medium,
         final StoredIndex index, final List<StoredValue> recovered) {
         this.options = options;
         this.directoryLock = directoryLock;
