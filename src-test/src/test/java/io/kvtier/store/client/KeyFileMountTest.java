@@ -74,7 +74,7 @@ class KeyFileMountTest {
     @EnumSource(Kind.class)
     void shouldReadAtOneMountWhatAProcessThatWasKilledWroteAtAnother(final Kind kind) throws Exception {
         nodes.use(running, kind);
-        nodes.startMaster("--client_ttl=3000ms", "--quota_bytes=" + Arrays.stream(SIZES).sum());
+        nodes.startMaster("--quota_bytes=" + Arrays.stream(SIZES).sum());
         final User reader = nodes.readOnly();
         nodes.store("a", 10).kill();
         for (int i = 0; i < SIZES.length; i++) {
