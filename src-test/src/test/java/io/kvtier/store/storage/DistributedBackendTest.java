@@ -41,7 +41,8 @@ class DistributedBackendTest extends StorageBackendContract {
     private BackendRig elsewhere(final SteppedPace pace) throws IOException {
         Files.delete(shared.resolve("kv_hosts").resolve("same").resolve("LOCK"));
         return new BackendRig.Setup((setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED,
-            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same"), engine,
+            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same",
+                setup.eviction()), engine,
             setup.files(), folder -> FolderOwner.take(folder, new FolderMarker.Self("same", "machine-2", "kernel-2",
                 "1"), setup.files(), pace)), shared, UNITS, 1, 1, FileOpener.POSIX, false).open();
     }
@@ -82,7 +83,8 @@ class DistributedBackendTest extends StorageBackendContract {
         final ModelOwner owner = new ModelOwner();
         final SteppedPace stopped = new SteppedPace();
         final BackendRig here = new BackendRig.Setup((setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED,
-            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same"), engine,
+            new BackendOptions(setup.directory(), setup.capacity(), setup.high(), setup.low(), "same",
+                setup.eviction()), engine,
             setup.files(), folder -> FolderOwner.take(folder, FolderMarker.Self.of("same", folder), setup.files(),
                 stopped)), shared, UNITS, 1, 1, FileOpener.POSIX, false).open();
         here.storeAll(owner, List.of(kept));
