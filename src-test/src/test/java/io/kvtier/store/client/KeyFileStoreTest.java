@@ -58,7 +58,8 @@ class KeyFileStoreTest {
     private Cluster cluster;
 
     private MasterSettings settings() {
-        return Cluster.settings(1, 0).withFiles(new MasterSettings.FileReplicas(KeyFolder.of(root.toString(), "c"), 0, true));
+        return Cluster.settings(1, 0)
+            .withFiles(new MasterSettings.FileReplicas(KeyFolder.of(root.toString(), "c"), 0, true));
     }
 
     @BeforeEach

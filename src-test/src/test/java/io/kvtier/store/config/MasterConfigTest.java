@@ -215,8 +215,8 @@ class MasterConfigTest {
     private static Map<MasterOption, String> otherValues() {
         final List<String> values = List.of("1", "::1", "lo", "2", "17", "3", "::1", "false", "true", "s", "t", "k",
             "p", "c", "blue-7", "4", "5s", "6m", "false", "0.25", "0.5", "0.125", "0.75", "6", "/mnt/f", "23", "false",
-            "true", "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7", "8s",
-            "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "s3", "d", "18", "19", "20",
+            "true", "/mnt/a/", "2", "8192", "16384", "0.375", "0.625", "true", "true", "3", "19", "local_first", "7",
+            "8s", "9", "true", "11", "12", "13", "14", "0", "16", "true", "true", "s3", "d", "18", "19", "20",
             "http://s3.test:81", "r-2", "buck.et", "p/q", "path", "cf", "21", "22");
         final Map<MasterOption, String> all = new EnumMap<>(MasterOption.class);
         final List<MasterOption> options =

@@ -104,8 +104,8 @@ final class BackendRig implements AutoCloseable {
 
     static Opening ofHost(final String host) {
         return (setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED, new BackendOptions(setup.directory(),
-            setup.capacity(), setup.high(), setup.low(), host), engine, setup.files(), folder -> FolderOwner.take(folder,
-            FolderMarker.Self.of(host, folder), setup.files(), new SteppedPace()));
+            setup.capacity(), setup.high(), setup.low(), host), engine, setup.files(), folder -> FolderOwner.take(
+                folder, FolderMarker.Self.of(host, folder), setup.files(), new SteppedPace()));
     }
 
     StorageBackend backend() {

@@ -48,7 +48,8 @@ class KeyFileReplicasTest {
     private MasterRig rig;
 
     private static MasterSettings settings() {
-        return MasterRig.settings().withFiles(new MasterSettings.FileReplicas(KeyFolder.of("/mnt/kv", "blue"), 0, true));
+        return MasterRig.settings()
+            .withFiles(new MasterSettings.FileReplicas(KeyFolder.of("/mnt/kv", "blue"), 0, true));
     }
 
     @BeforeEach
