@@ -47,6 +47,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Renewing cannot do away with another's marker: it goes to the file that was opened and read, which has no name any
  * more when another was renamed over it.
  *
+ * <p>Where a mount keeps what it has read, and the bytes that are renewed in place stay unseen there, one that lives is
+ * taken for dead: it stops, as the name leads to another file, and the folder changes hands. Never do both write.
+ *
  * <p>It does not protect against: a call that began in time and reaches the file system more than
  * {@link #WATCH_NANOS} later, as of a process that was stopped just there; clocks that do not run alike; a file system
  * that shows to one host more than {@link #LIMIT_NANOS} late what another has synced and closed, or whose O_EXCL or
