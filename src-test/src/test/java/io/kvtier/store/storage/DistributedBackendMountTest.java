@@ -3,6 +3,7 @@ package io.kvtier.store.storage;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvtier.kit.GlusterMounts;
 import io.kvtier.kit.LeakCheck;
@@ -11,7 +12,9 @@ import io.kvtier.kit.SharedMounts;
 import io.kvtier.store.DiskBackend;
 import io.kvtier.store.ErrorCode;
 import io.kvtier.store.StoreException;
+import io.kvtier.store.config.HostName;
 import io.kvtier.transport.file.FileOpener;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -36,6 +39,34 @@ class DistributedBackendMountTest {
     private static BackendRig at(final Path mount) {
         return new BackendRig.Setup(BackendRig.of(DiskBackend.DISTRIBUTED), mount.resolve("disk"), UNITS, 1, 1,
             FileOpener.POSIX, true).open();
+    }
+
+    /** As where locks are of one host only: the first one's lock file is gone, so the second one gets another. */
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void shouldRefuseASecondHostOfTheNameWithoutALock(final Kind kind) throws Exception {
+        try (SharedMounts mounts = kind == Kind.GLUSTER ? GlusterMounts.start(directory)
+            : MooseMounts.start(directory)) {
+            try (BackendRig first = renewed(mounts.first())) {
+                final Value value = Value.of("k", 1, 5000);
+                final ModelOwner owner = new ModelOwner();
+                first.storeAll(owner, List.of(value));
+                Files.delete(mounts.first().resolve("disk/kv_hosts/" + HostName.local() + "/LOCK"));
+                final StoreException refused =
+                    assertThrows(StoreException.class, () -> renewed(mounts.second()).close());
+                assertEquals(ErrorCode.FILE_LOCK_FAIL, refused.code(), refused::getMessage);
+                assertTrue(refused.getMessage().contains("in use by another store"), refused::getMessage);
+                first.storeAll(owner, List.of(Value.of("l", 2, 100)));
+                assertArrayEquals(value.bytes(), first.read(value, true));
+            }
+        }
+    }
+
+    /** With a marker that is renewed, as a store has it. */
+    private static BackendRig renewed(final Path mount) {
+        return new BackendRig.Setup((setup, engine) -> StorageBackends.open(DiskBackend.DISTRIBUTED,
+            new BackendOptions(setup.directory(), setup.capacity(), 1, 1), engine, setup.files()),
+            mount.resolve("disk"), UNITS, 1, 1, FileOpener.POSIX, true).open();
     }
 
     /** With direct I/O; what was removed, and what was overwritten before it was read, is gone there too. */

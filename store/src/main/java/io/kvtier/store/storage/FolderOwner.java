@@ -47,8 +47,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Renewing cannot do away with another's marker: it goes to the file that was opened and read, which has no name any
  * more when another was renamed over it.
  *
- * <p>Where a mount keeps what it has read, and the bytes that are renewed in place stay unseen there, one that lives is
- * taken for dead: it stops, as the name leads to another file, and the folder changes hands. Never do both write.
+ * <p>It is read past the page cache. Where a mount cannot do that and keeps what it has read, one that lives is taken
+ * for dead: it stops, as the name leads to another file, and the folder changes hands. Never do both write.
  *
  * <p>It does not protect against: a call that began in time and reaches the file system more than
  * {@link #WATCH_NANOS} later, as of a process that was stopped just there; clocks that do not run alike; a file system
@@ -392,7 +392,7 @@ final class FolderOwner implements AutoCloseable {
 
     /** Null when there is no such file. */
     private static String text(final Path path, final FileOpener opener) {
-        try (BlockFile file = opener.open(path.toString(), OpenMode.READ)) {
+        try (BlockFile file = fresh(path, opener)) {
             return text(file);
         } catch (final ErrnoException e) {
             if (e.errno() == Errno.ENOENT) {
@@ -402,9 +402,21 @@ final class FolderOwner implements AutoCloseable {
         }
     }
 
+    /** Past the page cache where that can be: what a mount has read once it may go on to show. */
+    private static BlockFile fresh(final Path path, final FileOpener opener) {
+        try {
+            return opener.open(path.toString(), OpenMode.READ_DIRECT);
+        } catch (final ErrnoException e) {
+            if (e.errno() != Errno.EINVAL) {
+                throw e;
+            }
+            return opener.open(path.toString(), OpenMode.READ);
+        }
+    }
+
     private static String text(final BlockFile file) {
         try (Arena arena = Arena.ofConfined()) {
-            final MemorySegment memory = arena.allocate(FolderMarker.MOST_BYTES);
+            final MemorySegment memory = arena.allocate(FolderMarker.MOST_BYTES, FolderMarker.MOST_BYTES);
             final int bytes = (int) BlockIo.readFully(file, memory, 0);
             final byte[] read = memory.asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE);
             return new String(read, StandardCharsets.UTF_8);
